@@ -1,4 +1,4 @@
-"""fairdash measures the trade-off between accuracy and fairness for sensitive numbers and classes.
+"""Explore the trade-off between accuracy and fairness for sensitive numbers and classes.
 
 >>> import fairdash as fd
 >>> round(fd.measure("pearson", [1.0, 2.0, 3.0], [2.0, 4.0, 6.1]), 3)

@@ -56,13 +56,14 @@ def sweep(
     Parameters
     ----------
     dataset
-        Data set with one sensitive column, or several for methods that accept them.
+        Data set with one sensitive column, or with several columns if all methods accept several columns.
     methods
         Ids in :data:`fairdash.training.methods.METHODS`; by default, the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
     lams
-        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights, spread evenly over
-        dependence from the standard model to the independence floor (:mod:`fairdash.training.pilot`).
+        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights; the dependence of
+        their models is spread evenly between that of the standard model and the independence floor
+        (:mod:`fairdash.training.pilot`).
     objective, n_splits, random_state, validation_share, device
         Same meaning as in :class:`fairdash.training.sweep.Sweep`.
     settings
@@ -72,36 +73,36 @@ def sweep(
         (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
-        on earlier rows, test on later ones). The default is ``"group"`` if there are groups, otherwise
+        on earlier rows, test on later rows). The default is ``"group"`` if there are groups, otherwise
         ``"random"``.
     confirmation
         Share of the rows to set aside as a holdout for :func:`confirm`, or 0 for no holdout. The default is a
-        fifth of tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
-        predictions are NaN.
+        fifth of the rows, but at most 10,000 rows, for tables with at least 5,000 rows, and otherwise 0. No
+        split contains the holdout rows, and their predictions are NaN.
     groups : (n,) array, optional
-        Groups of rows, such as policies, which replace the groups of the data set. Splits by group and all
-        folds never divide a group. Permutations exchange the sensitive columns of whole groups.
+        Groups of rows, such as policies, which replace the groups of the data set. Group splits, and all
+        folds, keep the rows of a group together. Permutations exchange the sensitive values of whole groups.
     tune
-        Whether to select learning rate and weight decay on validation rows first; the default is to select
-        them if `settings` is None.
+        Whether to tune learning rate and weight decay on validation rows before the sweep; the default is to
+        tune them if `settings` is None.
     tariff
-        Whether to fit tariffs (:class:`fairdash.FairTariff`) as well, at λ = 0 and at the same weights; the
-        default is to fit them if the loss has a log link.
+        Whether to fit tariffs (:class:`fairdash.FairTariff`), too, at λ = 0 and at the weights λ of the other
+        methods; the default is to fit tariffs if the loss has a log link.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY` of measures, each of which becomes a column of the frame.
+        Ids of measures in :data:`fairdash.dependence.REGISTRY`; each measure becomes a column of the frame.
     importance
         Whether to compute the permutation importance of every feature in every model.
     references
-        Whether to train prices that use s (:func:`references`) as well. Training them requires a single
-        sensitive attribute and at most 30,000 rows.
+        Whether to train reference prices, which use s (:func:`references`), too. This training requires a
+        single sensitive attribute and at most 30,000 rows.
     progress
         Function that receives a :class:`fairdash.training.sweep.SweepProgress` with the current step in words
         and the completed share. The function may raise :class:`fairdash.errors.Cancelled` to stop the sweep.
     executor
-        Executor whose processes compute the steps of the sweep, with the same results. Examples are
-        ``concurrent.futures.ProcessPoolExecutor()`` and dask.distributed's ``Client(...).get_executor()``.
-        The data and the results of the steps are in a temporary folder, which all processes must be able to
-        read and write.
+        Executor whose processes compute the steps of the sweep; the results do not depend on the executor.
+        Examples are ``concurrent.futures.ProcessPoolExecutor()`` and dask.distributed's
+        ``Client(...).get_executor()``. The data and the results of the steps are in a temporary folder, which
+        all processes must be able to read and write.
 
     Returns
     -------
@@ -143,11 +144,11 @@ def sweep(
         device=device,
     )
 
-    def tell(doing: str, share: float) -> None:
+    def notify(doing: str, share: float) -> None:
         if progress is not None:
             progress(SweepProgress(doing, share))
 
-    options: dict[str, Any] = {"importance": importance, "references": references, "progress": tell}
+    options: dict[str, Any] = {"importance": importance, "references": references, "progress": notify}
     options["measures"] = tuple(measures)
     if executor is None:
         return execute_sweep(dataset, plan, **options)
@@ -174,10 +175,10 @@ def references(
     Parameters
     ----------
     dataset
-        Data set with one sensitive attribute, which contains numbers or classes.
+        Data set with one sensitive attribute, either numeric or with classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        Same meaning as in :func:`fairdash.sweep`. The references start from the standard model of the sweep
-        with s as an additional input, which is tuned separately.
+        Same meaning as in :func:`fairdash.sweep`. The reference prices are computed from a standard model
+        that has s as an additional input and is tuned separately.
     strengths
         Strengths of the barycentre, each from 0 (the base price) to 1 (independence of s).
 
@@ -224,11 +225,11 @@ def references(
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
     """Confirm the selected point of a sweep on its holdout rows.
 
-    Test results are optimistic for a weight selected on the same test rows. The selection did not use the
-    holdout rows, so one test on them is valid. The test uses models trained on all other rows, like a refit.
-    With 100,000 rows or more, the test uses the models of the first split. Only the first point can be
-    confirmed. You can test further points, but fairdash counts these tests. A repeated request returns the
-    earlier result.
+    If a weight is selected by test results, these results are too good. The selection did not use the holdout
+    rows, so one test on the holdout rows is valid. The test uses models that were trained again on all other
+    rows. With 100,000 rows or more, the test uses the models of the first split. Only the first tested point
+    can be confirmed. You can test further points, but fairdash counts the tests. A repeated request returns
+    the earlier result.
 
     Parameters
     ----------
@@ -261,7 +262,9 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     """
     if result.set_aside is None:
         raise OptionError.of(
-            "No rows were set aside in this sweep", "Give a share, such as confirmation=0.2.", column="result"
+            "This sweep has no holdout rows",
+            "Run the sweep with a share, such as confirmation=0.2.",
+            column="result",
         )
     outcome = confirm_point(
         result.set_aside,
@@ -299,18 +302,18 @@ def find_lam(
     ----------
     dataset
     target
-        Target in one of three forms. With ``"hgr_kde<=0.05"``, a measure is at most 0.05. With
-        ``"hgr_kde<=floor+0.02"``, a measure exceeds the noise floor by at most 0.02. With ``"error<=+10%"``,
-        the error exceeds the standard model's error by at most 10 %.
+        Target in one of three forms: ``"hgr_kde<=0.05"`` limits a measure to 0.05, ``"hgr_kde<=floor+0.02"``
+        limits a measure to 0.02 above its noise floor, and ``"error<=+10%"`` limits the error to 10 % above
+        the standard model's error.
     method, objective, n_folds, refine, settings, random_state, device
         Same meaning as in :class:`fairdash.training.lam_search.LamSearch`.
     lams
         Weights λ ≥ 0 to try. ``"auto"`` uses eight weights from a pilot, as in :func:`sweep`.
     rows
-        Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
+        Numbers of the rows to use, such as the training rows of a split. None uses all rows; then no rows
         remain for an independent test.
     groups
-        Groups of rows as in :func:`sweep`, each of which stays in one fold.
+        Groups of rows as in :func:`sweep`; each group stays in one fold.
     progress
         Function that receives the completed share, from 0 to 1. The function may raise
         :class:`fairdash.errors.Cancelled` to stop the search.
@@ -366,25 +369,25 @@ def bench(
     Each method is trained at several weights λ. Validation rows determine where the dependence of the method
     is 75, 50 and 25 % of the standard network's dependence, by linear interpolation between two weights. The
     errors at these points are computed on test rows. Dependence is measured in three ways that no method
-    minimises: HGR_RDC, mutual information by nearest neighbours, and the largest difference between averages
-    over tenths of s. The floor of each measure is subtracted from its value.
+    minimises: HGR_RDC, mutual information by nearest neighbours, and the largest difference between the
+    average predictions in ten bands of s. The floor of each measure is subtracted from its value.
 
     Parameters
     ----------
     dataset
-        Data set. With several sensitive columns, a measure uses the column on which the predictions depend
-        most. Joint measures such as ``"gap_joint"`` use all columns as one vector, or the cells of the
+        Data set. With several sensitive columns, a measure is the largest of its values for the single
+        columns. Joint measures such as ``"gap_joint"`` use all columns as one vector, or the cells of the
         crossed columns.
     methods
-        Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
-        classes in the form ``"module:Class"``; by default, all methods that suit the data.
+        Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or your
+        classes in the form ``"module:Class"``; by default, all methods that accept the data.
     others
         Methods that you provide, by name. Each method is a class or function that takes λ and returns an
         object with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
         ``sensitive_features``, it receives the sensitive columns. If `fit` has a parameter ``sample_weight``,
-        it receives the weights. An attribute ``lams`` sets the weights λ in ascending order from 0; by
-        default 0, 0.1, 0.3, 1, 3 and
-        10. With ``repairs = True``, X is the prediction of the standard network.
+        it receives the weights. The attribute ``lams`` of a method lists its weights λ in ascending order
+        from 0; the default is 0, 0.1, 0.3, 1, 3 and 10. If the attribute ``repairs`` is True, X is the
+        prediction of the standard network.
     n_splits, random_state, settings
         Same meaning as in :func:`sweep`.
     progress
@@ -395,13 +398,13 @@ def bench(
     DataFrame, one row per method, reading and level
         Columns ``method``; ``reading`` (the measure of dependence); ``level``; ``splits``; ``reached``
         (number of splits in which the method reaches the level on validation rows; results are means over
-        these splits); ``dependence`` (on test rows, divided by that of the standard network); ``error``,
+        these splits); ``dependence`` (on test rows, divided by the standard network's dependence); ``error``,
         ``error_low`` and ``error_high`` (loss on test rows divided by the constant model's loss, with the 95
         % interval of Nadeau and Bengio 2003); ``linked`` (whether the dependence of the standard network
         exceeds 0 by more than noise; otherwise, no method reaches a level); ``more``, ``more_low`` and
         ``more_high`` (difference from the error of fairdash's default method, if both reach the level);
         ``needs_s`` (whether a price requires the sensitive attribute); and ``cpu_s`` (CPU seconds per split).
-        The standard network has the level 1.
+        The level of the standard network is 1.
 
     Raises
     ------
@@ -420,5 +423,5 @@ def bench(
     from fairdash.evaluation.bench import compare_methods, equal_dependence
 
     options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state, "settings": settings}
-    tell = (lambda _: None) if progress is None else progress
-    return equal_dependence(compare_methods(dataset, methods, others=others, progress=tell, **options))
+    notify = (lambda _: None) if progress is None else progress
+    return equal_dependence(compare_methods(dataset, methods, others=others, progress=notify, **options))

@@ -1,11 +1,11 @@
-"""Errors that a user of fairdash may see, and a log of an error's location without personal data.
+"""Errors that a user of fairdash may see, and a log entry that locates an error without personal data.
 
 Every message says what is wrong, where the error is (column, line numbers, number of cells) and how to fix
 it. No message quotes a cell, because uploaded tables contain personal data.
 
 The message of an exception often quotes the value that caused the error ("could not convert string to float:
-…"), and this value may be personal. The log therefore contains only positions in the code and types of
-exceptions.
+…"), and this value may be personal. The log therefore contains only the positions in the code and the types
+of the exceptions.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Fix:
-    """One-click fix of a problem.
+    """Fix of a problem that a user can apply with one click.
 
     Parameters
     ----------
     kind
         Kind of the fix. ``"drop_rows"``: leave out the rows in which the column cannot be used.
         ``"convert"``: read the column's text as numbers and treat all other cells as missing.
-        ``"dash_zero"``: in addition, read the column's placeholder, such as a dash, as 0. ``"codes"``: treat
-        likely codes, such as 999 for an age, as missing. ``"spelling"``: replace levels that differ only in
-        capitals or spaces by the most frequent spelling. ``"order"``: replace bands such as 18-25 by their
-        ranks. ``"leave_out"``: do not use the column as a feature. ``"keep"``: use the column despite the
-        warning. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: divide amounts below zero, such as
-        recoveries, by the exposure unchanged, count these amounts as 0, or leave their rows out. ``"year"``,
-        ``"age"``: turn dates into years or ages; the suffix ``"_day_first"`` or ``"_month_first"`` settles
-        ambiguous dates. ``"number_names"``: number the names that several columns of a file share.
+        ``"dash_zero"``: as for ``"convert"``, but read the column's placeholder, such as a dash, as 0.
+        ``"codes"``: treat likely codes, such as 999 for an age, as missing. ``"spelling"``: replace levels
+        that differ only in capitals or spaces by the most frequent spelling. ``"order"``: replace bands such
+        as 18-25 by their ranks. ``"leave_out"``: do not use the column as a feature. ``"keep"``: use the
+        column despite the warning. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: divide amounts below
+        zero, such as recoveries, by the exposure like other amounts; replace these amounts by 0; or leave out
+        their rows. ``"year"``, ``"age"``: convert dates to years or ages; the suffix ``"_day_first"`` or
+        ``"_month_first"`` gives the order of day and month in ambiguous dates. ``"number_names"``: add
+        numbers to a name that several columns of a file have.
     column
         Name of the column to fix.
     """
@@ -43,7 +44,7 @@ class Fix:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Problem with a table, an option or a run.
+    """Description of a problem with a table, an option or a run.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class FairdashError(Exception):
     Parameters
     ----------
     problems
-        All problems that were detected, at least one.
+        All detected problems; there is at least one.
     """
 
     def __init__(self, *problems: Problem) -> None:
@@ -154,7 +155,7 @@ class OptionError(FairdashError, ValueError):
 
 
 class DeterminedError(OptionError):
-    """Error for control columns that determine the sensitive attribute, so that no rows are comparable."""
+    """Error for given columns that determine the sensitive attribute, so that no rows can be compared."""
 
 
 def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
@@ -211,11 +212,11 @@ class RunError(FairdashError, RuntimeError):
 
 
 class Cancelled(Exception):
-    """Signal that the caller asked a computation to stop, which is not an error."""
+    """Signal, and not an error, that the caller asked a computation to stop."""
 
 
 def trace_of(error: BaseException) -> str:
-    """Return the chain of exceptions behind `error` with their code locations, but without messages.
+    """Return the types and code locations of `error` and of the exceptions that caused it, without messages.
 
     >>> try:
     ...     float("Zoe")

@@ -25,7 +25,7 @@ __all__ = ["cca_spline", "chi2_kde", "hgr_spline", "pearson"]
 
 
 def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the HGR of u and s in closed form, over sums of local functions of u and splines of s's ranks.
+    """Return the HGR of u and s in closed form, with local functions of u and splines of the ranks of s.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar from 0 to 1. The value 0 means that no two of these functions are correlated, and 1 means
-        that a function of u equals a function of s. Independent rows give a floor above 0, of about 0.24 for
-        a batch of 256 rows and one column; larger batches have a lower floor. Add λ times this term to a loss
-        in units of the constant model's loss.
+        A scalar from 0 to 1. The value 0 means that none of these functions of u is correlated with one of s,
+        and 1 means that a function of u equals a function of s. Even under independence, the value is above
+        0: about 0.24 for a batch of 256 rows and one column, and less for larger batches. Add λ times this
+        term to a loss that is divided by the constant model's loss.
 
     Raises
     ------
@@ -69,9 +69,9 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar, which is 0 if no two of these functions are correlated, and at most the number of functions
-        of s. Rough functions have small weights. Independent batches of 256 rows give about 0.04, and
-        independent batches of 2,048 rows give about 0.005, so use this term with large batches.
+        A scalar: 0 if none of these functions of u is correlated with one of s, and at most the number of
+        functions of s. Rough functions have small weights. Under independence, the term is about 0.04 for
+        batches of 256 rows and about 0.005 for batches of 2,048 rows, so use large batches.
 
     Raises
     ------
@@ -88,12 +88,13 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     ----------
     u, s, sample_weight
         Same meaning as in :func:`hgr_spline`, except that s has one column. Only the ratios of weights
-        matter. The bandwidth depends on the effective number of rows, so equal weights have no effect.
+        matter, and equal weights have no effect. The bandwidth depends on the effective number of rows.
 
     Returns
     -------
     Tensor
-        A scalar of at least 0, without an upper limit; independent batches of 256 rows give about 0.05.
+        A scalar of at least 0, without an upper limit; under independence, batches of 256 rows give about
+        0.05.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
 
 
 def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the absolute linear correlation, or the multiple correlation R of u with several columns of s.
+    """Return the absolute correlation of u and s, or u's multiple correlation R with several columns of s.
 
     Parameters
     ----------
@@ -131,23 +132,28 @@ def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Te
     checks = Checks(OptionError)
     columns = s.reshape(len(s), -1) if s.ndim in (1, 2) else s
     n = len(u)
-    flat = u.ndim == 1 or (u.ndim == 2 and u.shape[1] == 1)
-    checks.require(flat and u.is_floating_point() and n > 1, "u", "Not a number per row", "Give (n,) floats.")
+    is_flat = u.ndim == 1 or (u.ndim == 2 and u.shape[1] == 1)
     checks.require(
-        s.ndim in (1, 2) and len(s) == n and 0 not in s.shape, "s", "Not the rows of u", f"Give {n:,} rows."
+        is_flat and u.is_floating_point() and n > 1, "u", "Each row needs one number", "Give (n,) floats."
+    )
+    checks.require(
+        s.ndim in (1, 2) and len(s) == n and 0 not in s.shape,
+        "s",
+        "The rows differ from those of u",
+        f"Give {n:,} rows.",
     )
     checks.require(
         columns.ndim != 2 or columns.shape[1] == 1 or entry.multivariate,
         "s",
         f"“{method}” takes one sensitive column",
-        "Give one, or use hgr_spline or pearson.",
+        "Give one column, or use hgr_spline or pearson.",
     )
     finite = bool(torch.isfinite(s).all())
     checks.require(finite, "s", "Values are missing or infinite", "Leave those rows out.")
     if sample_weight is not None:
-        usable = sample_weight.shape == (n,) and bool(torch.isfinite(sample_weight).all())
-        usable = usable and bool((sample_weight >= 0).all() and (sample_weight > 0).any())
-        checks.require(usable, "sample_weight", "Not one weight ≥ 0 per row", "Give (n,) weights.")
+        is_valid = sample_weight.shape == (n,) and bool(torch.isfinite(sample_weight).all())
+        is_valid = is_valid and bool((sample_weight >= 0).all() and (sample_weight > 0).any())
+        checks.require(is_valid, "sample_weight", "Each row needs one weight ≥ 0", "Give (n,) weights.")
     checks.finish()
     weight = None if sample_weight is None else sample_weight.detach().to(u)[None, :, None]
     penalty = entry.penalty_class()

@@ -1,4 +1,4 @@
-"""Stacks of K small neural networks computed as one, and two parallel computations on a GPU.
+"""Stacks: K small neural networks that are computed together, and two parallel computations on a GPU.
 
 A stack consists of K networks of the same shape. The tensors of a stack have the leading dimension K, and its
 inputs and outputs have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Activation:
-    """Activation of a unit, tanh or ReLU, in the form that handwritten gradients require.
+    """Activation function of a unit, tanh or ReLU, in the form that handwritten gradients require.
 
     A unit stores a value a, and its output is ``factor * a + shift``. The factor and the shift are applied to
     the small matrices of the next layer, which saves a pass over the batch.
@@ -45,11 +45,11 @@ class Activation:
     gain, slope
         Gain and function of the derivative ``gain * slope(a)`` of the output with respect to z.
     first, inner, last
-        Squared bounds of the uniform initial weights, times the number of inputs, for the first layer, the
-        inner layers and the output layer. None stands for Xavier's bound, which also depends on the number of
-        outputs.
+        Squared bounds of the uniform initial weights, multiplied by the number of inputs, for the first
+        layer, the inner layers and the output layer. None means Xavier's bound, which also depends on the
+        number of outputs.
     bias
-        Bound of the hidden units' initial biases, which are uniform between ± this bound.
+        Bound b of the hidden units' initial biases, which are uniform between −b and b.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -80,7 +80,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
         ),
         # The weights of inner layers follow He and others (2015). The weights of inputs and output start
         # small, because initial weights are noise in the prediction, and tables have few rows. The biases
-        # spread the kinks over the rows.
+        # spread the kinks of the ReLU functions over the range of the data.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,
@@ -108,8 +108,8 @@ class StackedMLP(nn.Module):
     seeds
         One seed per network, K in total. Networks with equal seeds start from equal weights in every stack.
     first_layer_gain
-        Factor of the initial weights of the first layer. With a factor above 1, the network starts with
-        steeper functions of its inputs.
+        Factor by which the initial weights of the first layer are multiplied. With a factor above 1, the
+        network starts with steeper functions of its inputs.
     first_bias_spread
         Bound of the uniform initial biases of the first layer; 0 uses the bound of the activation.
     activation
@@ -135,7 +135,7 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.widths = tuple(widths)
         self.activation = unit = ACTIVATIONS[activation]
-        # All models of a split share a seed.
+        # All models of a split have the same seed, so each seed is drawn only once.
         drawn = {
             seed: _initial_layers(self.widths, seed, unit, first_layer_gain, first_bias_spread)
             for seed in set(seeds)
@@ -155,8 +155,8 @@ class StackedMLP(nn.Module):
         ----------
         x : (T, batch, widths[0]) tensor
             Inputs of T tables, where T divides K. The first K / T networks use the first table, the next K /
-            T the second, and so on. With T = K, each network has its own table; a smaller T avoids copies of
-            the inputs.
+            T the second, and so on. With T = K, each network has a separate table; a smaller T avoids copies
+            of the inputs.
         masks
             Dropout factors (K, batch, units) for the outputs of the units of each hidden layer.
         """
@@ -174,8 +174,8 @@ class _Perceptrons(torch.autograd.Function):
 
     Internally, the batch is the last dimension, (K, units, batch), and the hidden layers hold the values that
     the activation stores. For tanh(z) = 2σ(2z) − 1, the stored value is σ(2z). The constants 2 and 1 move
-    into the small matrices of the next layer, 2(W tanh + b) = 4Wσ + 2(b − W1), which minimises passes over
-    the batch.
+    into the small matrices of the next layer, 2(W tanh + b) = 4Wσ + 2(b − W1), which saves passes over the
+    batch.
     """
 
     @staticmethod
@@ -183,7 +183,7 @@ class _Perceptrons(torch.autograd.Function):
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
         hidden = []
-        # The first layers of all networks of a table are computed as one wide layer.
+        # The first layers of all networks with the same table are computed as one wide layer.
         tables = len(x)
         h = x.transpose(1, 2)
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
@@ -206,14 +206,15 @@ class _Perceptrons(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
         activation: Activation = ctx.activation
-        slope = grad_outputs[0].transpose(1, 2)  # Derivative by the layer's z, (K, units, batch)
+        # The slope is the derivative with respect to the layer's z, (K, units, batch).
+        slope = grad_outputs[0].transpose(1, 2)
         of_weights: list[Tensor] = []
         of_biases: list[Tensor] = []
         for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
             total = slope.sum(dim=2, keepdim=True)
             of_biases.append(total)
-            of_kept = torch.bmm(slope, h.transpose(1, 2))
-            of_weights.append(activation.factor * of_kept + activation.shift * total)
+            gradient_of_weight = torch.bmm(slope, h.transpose(1, 2))
+            of_weights.append(activation.factor * gradient_of_weight + activation.shift * total)
             slope = torch.bmm(activation.gain * weight.transpose(1, 2), slope).mul_(activation.slope(h))
         of_biases.append(slope.sum(dim=2, keepdim=True))
         wide = slope.reshape(len(x), -1, x.shape[1])
@@ -231,7 +232,7 @@ def _initial_layers(
     first_layer_gain: float,
     first_bias_spread: float,
 ) -> list[tuple[Tensor, Tensor]]:
-    """Return weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
+    """Return weights (out, in) and biases (out, 1) of one network; the CPU draws them for every device."""
     generator = torch.Generator().manual_seed(seed)
     layers = []
     last = len(widths) - 2
@@ -258,27 +259,28 @@ _STEPS_CORRECTED = 37_000
 
 @cache
 def _corrections() -> NDArray[np.float64]:
-    """Return the bias corrections of both moments after each step, (T, 2), by which Adam divides."""
+    """Return the divisors that correct the bias of Adam's two moments after each step, (T, 2)."""
     first, second = _BETAS
     steps = range(1, _STEPS_CORRECTED + 1)
     return np.array([(1 - first**step, (1 - second**step) ** 0.5) for step in steps])
 
 
 class StackedAdam:
-    """Adam (Kingma and Ba 2015) over a stack: one fused update of all parameters of all K networks.
+    """Adam (Kingma and Ba 2015) for a stack: a single update of all parameters of all K networks.
 
-    The Adam of torch treats a stack as one model. Here, each network has its own learning rate and weight
-    decay, and a network that diverges keeps its last finite weights while the others continue. All parameters
-    are in one (K, P) buffer, so that a step needs only a few large operations for any number of layers.
+    The Adam of torch treats a stack as one model. In this class, each network has a separate learning rate
+    and weight decay. A network that diverges keeps its last finite weights, while the other networks
+    continue. All parameters are in one (K, P) buffer, so that a step needs only a few large operations for
+    any number of layers.
 
-    The device stores the number of steps and all values that depend on it. A step therefore needs no changing
-    number from the host and can be recorded in a CUDA graph.
+    The device stores the number of steps and all values that depend on it. Between steps, the host therefore
+    passes no new number to the device, and a step can be recorded in a CUDA graph.
 
     Parameters
     ----------
     parameters
-        Parameters with the leading dimension K. Their storage moves into the optimiser's buffer, so create
-        the optimiser after the networks are on their device.
+        Parameters with the leading dimension K. The storage of the parameters moves into the optimiser's
+        buffer, so create the optimiser after the networks are on their device.
     lr
         Learning rate, as a number for all networks or a tensor (K,) with one rate per network.
     weight_decay
@@ -289,8 +291,8 @@ class StackedAdam:
         Whether to maximise the objective instead of minimising it.
     alive
         Mask (K,) of active networks, which is changed in place. If the gradient of a network is not finite in
-        a step, its entry becomes False, and the network keeps its weights from before this step. Optimisers
-        that share this mask stop a network together.
+        a step, the network's entry becomes False, and the network keeps its weights from before this step. If
+        several optimisers share this mask, they stop a network at the same time.
     """
 
     def __init__(
@@ -304,7 +306,7 @@ class StackedAdam:
     ) -> None:
         self.parameters = params = list(parameters)
         self.sign = 1.0 if maximize else -1.0
-        # (K, P), where row k holds every parameter of network k.
+        # Row k of this (K, P) buffer holds every parameter of network k.
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
@@ -313,13 +315,13 @@ class StackedAdam:
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
-        #: True if each step checks whether all networks are active. On the CPU, the check is free and saves a
-        #: pass. On other devices, the host would have to wait for the check.
+        #: True if each step checks whether all networks are active. On the CPU, the check takes no time and
+        #: saves a pass over the weights. On other devices, the host would have to wait for the check.
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        # The flag is set before the numbers move to the networks' device, because reading them from the
-        # device would wait.
+        # The flag is set before the numbers move to the networks' device, because the host would have to
+        # wait when reading them from the device.
         self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0
         for p in params:
@@ -329,7 +331,7 @@ class StackedAdam:
 
     @property
     def weights(self) -> Tensor:
-        """Return the buffer itself, and not a copy, of all parameters, (K, P), with one row per network."""
+        """Return the buffer (not a copy) of all parameters, (K, P), with one row per network."""
         return self._weights
 
     @property
@@ -339,7 +341,7 @@ class StackedAdam:
 
     @property
     def steps(self) -> int:
-        """Return the number of steps, up to the last distinct correction; reading it waits for the device."""
+        """Return the number of steps, at most the number of corrections; reading it waits for the device."""
         return int(self._taken)
 
     @steps.setter
@@ -382,8 +384,8 @@ class StackedAdam:
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)
 
 
-#: Additional stream of each thread, by device.
-_OWN = threading.local()
+#: Second CUDA stream of each thread, by device.
+_SECOND_STREAMS = threading.local()
 
 
 def side_by_side(
@@ -391,17 +393,17 @@ def side_by_side(
 ) -> tuple[Tensor, Tensor]:
     """Return both results; on a GPU, the second result and its gradient are computed on another stream.
 
-    The functions must not share memory that one of them allocates, because a stream reuses memory that it
-    frees even if the other stream still reads this memory.
+    Neither function may read memory that the other allocates. A stream reuses memory after freeing it, even
+    if the other stream still reads this memory.
     """
     if device.type != "cuda":
         return first(), second()
-    if not hasattr(_OWN, str(device)):
-        setattr(_OWN, str(device), torch.cuda.Stream(device))
-    here, beside = torch.cuda.current_stream(device), getattr(_OWN, str(device))
-    beside.wait_stream(here)
-    with torch.cuda.stream(beside):
+    if not hasattr(_SECOND_STREAMS, str(device)):
+        setattr(_SECOND_STREAMS, str(device), torch.cuda.Stream(device))
+    main_stream, other_stream = torch.cuda.current_stream(device), getattr(_SECOND_STREAMS, str(device))
+    other_stream.wait_stream(main_stream)
+    with torch.cuda.stream(other_stream):
         of_second = second()
     of_first = first()
-    here.wait_stream(beside)
+    main_stream.wait_stream(other_stream)
     return of_first, of_second

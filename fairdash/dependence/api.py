@@ -1,4 +1,4 @@
-"""Public functions for one pair of variables or a stack of pairs, with input checks and options."""
+"""Public functions: check the inputs, and measure the dependence of one or many pairs of variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
-#: Maximum number of values, of 8 bytes each, that a piece of a stack may hold in memory.
+#: Maximum number of values (8 bytes each) in memory at once; larger stacks are computed in pieces.
 _PIECE = 8_000_000
 #: Minimum average number of rows per distinct value of a discrete variable. With fewer rows per value, a
 #: table of counts is mostly noise.
@@ -49,13 +49,13 @@ def measure(
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
         Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
-        classes are encoded as 0 and 1. For more classes, a multivariate measure gets a column of 0 and 1 per
-        class, and any other measure gets a discrete variable.
+        classes are encoded as 0 and 1. More classes are encoded as codes for a discrete measure, and as one
+        column of 0 and 1 per class for a multivariate measure; other measures raise an error.
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
     groups : (n,) array, optional
         Groups of rows, such as policies. Cross-fitting keeps each group in one fold, so that no group is used
-        for both fitting and evaluation. Groups have no other effect on the value.
+        for both fitting and evaluation. Groups have no other effect.
     random_state
         Seed of measures that draw random numbers. The same seed gives the same value.
     **options
@@ -90,7 +90,7 @@ def measure_many(
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
-    """Measure the dependence of each pair of a stack in one computation.
+    """Measure the dependence of each of K pairs of variables (a stack) in one computation.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def measure_many(
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
     groups : (n,) array, optional
-        Groups of rows, as in :func:`measure`, for all pairs.
+        Groups of rows, as in :func:`measure`; all pairs share the same groups.
     random_state
         Seed used for every pair, so that the value of a pair does not depend on the other pairs.
     **options
@@ -128,9 +128,9 @@ def measure_many(
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFunctions:
-    """Values of the learned functions f and g in each row, with mean 0, variance 1 and fixed signs.
+    """Values of the learned functions f and g in each row, scaled to mean 0 and variance 1.
 
-    The signs are chosen so that g rises with v overall and f rises with g.
+    The signs are chosen so that g tends to rise as v rises, and f tends to rise as g rises.
 
     Attributes
     ----------
@@ -185,14 +185,14 @@ def learned_functions(
         raise OptionError.of(f"{entry.title} has no f and g", f"Choose one of {choices}.", column="measure")
     pairs = Pairs.of(u, v, single=True, measure=entry)
     if not pairs.varying()[0]:
-        raise OptionError.of("An input is constant: no function of it varies", "Choose another column.")
+        raise OptionError.of("An input is constant, and so is every function of it", "Choose another column.")
     if entry.seeded:
         options["random_state"] = random_state
     a, b = pairs.u[0], pairs.v[0]
     f, g = (_unit(function) for function in entry.load("learned")(a, b, **options))
     columns = b[:, None] if b.ndim == 1 else b
-    rising = sum(float(np.corrcoef(g, column)[0, 1]) for column in columns.T if np.ptp(column) > 0)
-    sign_g = -1.0 if rising < 0 else 1.0
+    correlation = sum(float(np.corrcoef(g, column)[0, 1]) for column in columns.T if np.ptp(column) > 0)
+    sign_g = -1.0 if correlation < 0 else 1.0
     sign_f = sign_g * (-1.0 if (f * g).mean() < 0 else 1.0)
     by_u = np.argsort(a, kind="stable")
     by_v = np.argsort(b, kind="stable") if b.ndim == 1 else np.arange(len(g))
@@ -239,21 +239,21 @@ class Pairs:
         single: bool = False,
         measure: Measure | None = None,
     ) -> Pairs:
-        """Check one pair of columns, or a stack of pairs, for the measure and convert the values to float64.
+        """Check that the measure accepts one or many pairs of columns, and convert the values to float64.
 
         Raises
         ------
         OptionError
             Raised for the same reasons as in :func:`measure`.
         """
-        # More than two classes become an indicator matrix (n, k), which all members of the stack share.
+        # More than two classes become an indicator matrix (n, k), which all pairs share.
         are_classes = holds_text(v)
         if are_classes:
             v = class_columns(v, as_codes=measure is not None and measure.discrete)
         a, b = _numbers(u, "u"), _numbers(v, "v")
         n_dims = 1 if single else 2
         if a.ndim != n_dims:
-            raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {n_dims}.")
+            raise _error("u", f"u has {a.ndim} dimensions", f"Give an array with {n_dims}.")
         if single:
             a, b = a[None], b[None]
         elif b.ndim == 1:
@@ -263,8 +263,8 @@ class Pairs:
         if b.ndim == 3 and b.shape[2] == 1:
             b = b[:, :, 0]
         if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
-            hint = "Give as many values of v as of u, and at least one."
-            raise _fault("v", "u and v don't have the same rows", hint)
+            hint = "Give the same number of values for u and for v, at least one."
+            raise _error("v", "u and v have different numbers of rows", hint)
         weight = _weights(sample_weight, a.shape)
         a = settled(a, weight, eps=precision(u))
         if b.ndim == 2:
@@ -278,15 +278,15 @@ class Pairs:
     def rows(self, index: Index) -> Pairs:
         """Return the selected rows, with renumbered groups."""
         groups = None if self.groups is None else as_groups(self.groups[index], len(index))
-        return replace(self._at(index), groups=groups)
+        return replace(self._selected(index), groups=groups)
 
     def counted(self) -> Pairs:
-        """Drop rows that have no weight in any pair; the remaining groups keep their numbers."""
+        """Drop rows whose weight is 0 in every pair; the remaining groups keep their numbers."""
         if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
             return self
-        return self._at(np.flatnonzero(counted))
+        return self._selected(np.flatnonzero(counted))
 
-    def _at(self, index: Index) -> Pairs:
+    def _selected(self, index: Index) -> Pairs:
         weight = None if self.weight is None else self.weight[:, index]
         groups = None if self.groups is None else self.groups[index]
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
@@ -325,8 +325,8 @@ class Estimator:
 
         A weight that depends on one of the two variables must stay with this variable. Otherwise, the
         weighted margins of the permuted data differ from the margins of the observed data. There are
-        therefore two null distributions, with the weight kept with u or with v, and a test takes the larger
-        p-value. The larger p-value is valid unless the weight depends on both u and v.
+        therefore two null distributions: the weights stay with u in one, and with v in the other. A test
+        takes the larger p-value, which is valid unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
@@ -334,8 +334,8 @@ class Estimator:
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
         """Return the measure of u with each permutation of v, (K, B), by a shortcut if the measure has one.
 
-        The weight stays with u, or moves with v if `weight_moves`. Moving the weights relative to a variable
-        changes its margin, so a shortcut must handle moving weights explicitly. The unweighted shortcut is
+        The weight stays with u, or moves with v if `weight_moves`. Weights that move relative to a variable
+        change its margin, so a shortcut must handle moving weights explicitly. The unweighted shortcut is
         also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
@@ -357,27 +357,27 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
-        """Compute the results of all pairs that vary, in pieces that fit in memory."""
-        one, implementation = self.measure, self.measure.load()
-        if pairs.weight is not None and not one.accepts_weights:
-            raise _fault(
+        """Compute the results of all pairs of varying columns, in pieces that fit in memory."""
+        entry, implementation = self.measure, self.measure.load()
+        if pairs.weight is not None and not entry.accepts_weights:
+            raise _error(
                 "sample_weight",
-                f"{one.title} has no weighted form here",
-                "Leave the weights out, or choose a measure that takes them.",
+                f"{entry.title} does not accept weights",
+                "Leave the weights out, or choose a measure that accepts weights.",
             )
         accepted = keywords(implementation)
         known = accepted - _NO_OPTIONS
         if unknown := sorted(set(self.options) - known):
             hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
-            what = f"{one.title} has no such option"
+            what = f"{entry.title} has no such option"
             raise OptionError(*(Problem(what=what, hint=hint, column=name) for name in unknown))
         arguments |= self.options
-        if one.seeded:
+        if entry.seeded:
             arguments["random_state"] = self.random_state
         if pairs.groups is not None and "groups" in accepted:
             arguments["groups"] = pairs.groups
         varying = np.flatnonzero(pairs.varying())
-        step = max(1, _PIECE // (pairs.u.shape[1] * one.floats_per_row))
+        step = max(1, _PIECE // (pairs.u.shape[1] * entry.floats_per_row))
         for start in range(0, len(varying), step):
             rows = varying[start : start + step]
             weight = {} if pairs.weight is None else {"sample_weight": pairs.weight[rows]}
@@ -402,22 +402,22 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         choices = ", ".join(entry.id for entry in REGISTRY.values() if entry.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
         what = f"{measure.title} takes one sensitive column"
-        what += f", and {n_classes} classes need several" if n_classes else ""
-        raise _fault("v", what, f"Give {one_column}, or choose {choices}.")
+        what += f", but {n_classes} classes need one column each" if n_classes else ""
+        raise _error("v", what, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
     varying = Pairs(u, v).varying()
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # A table with one weighted row per cell describes a distribution, not a sample.
+        # With one weighted row per cell, the rows describe a distribution instead of a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
-                    f"{len(x):,} rows; for a continuous one it would give 1 at any dependence"
+                    f"{len(x):,} rows; for a continuous variable, the measure is 1 even under independence"
                 )
-                raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
+                raise _error(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
@@ -426,12 +426,12 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array |
         return None
     weight = _numbers(sample_weight, "sample_weight")
     if weight.shape not in (shape, shape[-1:]):
-        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
+        raise _error("sample_weight", "Weights and rows differ in number", "Give one weight per row.")
     if negative := int((weight < 0).sum()):
-        raise _fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
+        raise _error("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     weight = np.broadcast_to(weight, shape)
     if not (weight.sum(axis=-1) > 0).all():
-        raise _fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
+        raise _error("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight
 
 
@@ -439,12 +439,12 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     try:
         numbers = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _fault(name, "Not every value is a number", "Give numbers only.") from None
+        raise _error(name, "Not every value is a number", "Give numbers only.") from None
     bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
     if bad:
-        raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+        raise _error(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
     return numbers
 
 
-def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column=name, count=count)

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from fairdash.errors import require_count
 from fairdash.utils.rounding import is_rounding
 
-#: Minimum distance of ranks from 0 and 1, because rounding may hide the distance that a tiny weight gives.
+#: Minimum distance of ranks from 0 and 1, because rounding could make the rank of a tiny weight 0 or 1.
 _MIN_END_DISTANCE = 1e-12
 
 
 def mid_ranks(
     x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the mid-distribution function: the share of rows below a value plus half the share equal to it.
+    """Return mid-ranks: the share of rows with a smaller value plus half the share with the same value.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def mid_ranks(
     """
     shape = x.shape
     n = shape[-1]
-    # If all members share one variable and differ only in weights, one sort is enough.
+    # If all pairs share one variable and differ only in weights, the values are sorted only once.
     flat = x[:1] if x.ndim == 2 and x.strides[0] == 0 else x.reshape(-1, n)
     order = np.argsort(flat, axis=-1)
     ordered = np.take_along_axis(flat, order, axis=-1)
@@ -43,7 +43,7 @@ def mid_ranks(
         weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
         ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
         ends = ends / ends[:, -1:]
-    # A run of equal values extends from the end of the previous run to the last of these values.
+    # A run of equal values begins after the end of the previous run and ends with its last value.
     last = np.ones(flat.shape, dtype=bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
     first = np.ones(flat.shape, dtype=bool)
@@ -72,7 +72,7 @@ def normal_scores(
 def quantiles(
     x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return weighted quantiles: the smallest value at or below which each share of the weight lies.
+    """Return weighted quantiles: for each share, the smallest value that this share of the weight reaches.
 
     Values and weights have shape (n,), and shares are in [0, 1]. The quantiles are zeros if there are no
     values.
@@ -97,7 +97,7 @@ Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335
 def pearson(
     u: Array, v: Array, *, sample_weight: Array | None = None, permutations: Index | None = None
 ) -> Array:
-    """Return Pearson's correlation of each pair of a stack.
+    """Return Pearson's correlation of each of K pairs.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def pearson(
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
-        In [−1, 1].
+    (K,) array, or (K, B) with permutations
+        Correlations in [−1, 1].
     """
     a, b = standardised(u, sample_weight), standardised(v, sample_weight)
     if permutations is not None:
@@ -140,8 +140,8 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values, which the caller has checked. Several columns form one variable,
-        whose values are the combinations of the columns' values.
+        Variables with few distinct values; the caller must check their number. Several columns form
+        one variable, whose values are the combinations of the columns' values.
     sample_weight : (K, n) array, optional
 
     Returns
@@ -152,10 +152,10 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
     if v.ndim == 3:
         v = np.stack([np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1) for columns in v])
-    return np.array([_of_table(a, b, w) for a, b, w in zip(u, v, weight, strict=True)])
+    return np.array([_maximal_correlation(a, b, w) for a, b, w in zip(u, v, weight, strict=True)])
 
 
-def _of_table(u: Array, v: Array, weight: Array) -> float:
+def _maximal_correlation(u: Array, v: Array, weight: Array) -> float:
     (values_u, u_code), (values_v, v_code) = (np.unique(x, return_inverse=True) for x in (u, v))
     shape = (len(values_u), len(values_v))
     table = np.bincount(u_code * shape[1] + v_code, weight, shape[0] * shape[1]).reshape(shape)
@@ -167,11 +167,11 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
 
 
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
-    """Return the mutual information of each pair of a stack, in nats.
+    """Return the mutual information of each of K pairs, in nats.
 
     Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. For tied values,
-    scikit-learn adds noise, so that its value depends on the order of the rows. This function counts ties
-    instead (Gao et al., 2017, for discrete and mixed variables).
+    scikit-learn adds noise, so that its value depends on the order of the rows. This function counts the tied
+    rows instead (Gao et al., 2017, for discrete and mixed variables).
 
     Parameters
     ----------
@@ -195,17 +195,17 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     require_count(n_neighbours, column="n_neighbours", called="number of neighbours")
     k, columns = int(n_neighbours), v[:, :, None] if v.ndim == 2 else v
     columns = np.moveaxis(standardised(np.moveaxis(columns, 2, 1)), 1, 2)
-    return np.array([_of_neighbours(a, b, k) for a, b in zip(standardised(u), columns, strict=True)])
+    return np.array([_mutual_information(a, b, k) for a, b in zip(standardised(u), columns, strict=True)])
 
 
-def _of_neighbours(u: Array, v: Array, k: int) -> float:
+def _mutual_information(u: Array, v: Array, k: int) -> float:
     from scipy.spatial import cKDTree
     from scipy.special import digamma
 
     n = len(u)
     k = min(k, n - 1)
     tree = cKDTree(np.column_stack([u, v]))
-    # The nearest neighbour of a row is the row itself.
+    # The first of these k + 1 neighbours of a row is the row itself.
     radius = tree.query(tree.data, k=k + 1, p=np.inf)[0][:, -1]
     tied = radius == 0
     neighbours = np.full(n, float(k))
@@ -213,32 +213,34 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
     # Radius for counting the rows, including the row itself, that are strictly nearer than its k-th neighbour
     # in one variable. For tied rows, the radius is 0, and equal rows are counted.
-    reach = np.where(tied, 0.0, np.nextafter(radius, 0))
+    strict_radius = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
-        of_v = _neighbours_within(v[:, 0], reach)
+        of_v = _neighbours_within(v[:, 0], strict_radius)
     else:
-        of_v = cKDTree(v).query_ball_point(v, reach * (1 - 1e-12), p=np.inf, return_length=True)
-    value = digamma(n) + np.mean(digamma(neighbours) - digamma(_neighbours_within(u, reach)) - digamma(of_v))
+        of_v = cKDTree(v).query_ball_point(v, strict_radius * (1 - 1e-12), p=np.inf, return_length=True)
+    value = digamma(n) + np.mean(
+        digamma(neighbours) - digamma(_neighbours_within(u, strict_radius)) - digamma(of_v)
+    )
     return max(float(value), 0.0)
 
 
-def _neighbours_within(x: Array, reach: Array) -> Array:
+def _neighbours_within(x: Array, radius: Array) -> Array:
     ordered = np.sort(x)
-    # Rounding may move a bound onto a value, so distances decide which rows count.
-    low = np.searchsorted(ordered, x - reach * (1 - 1e-12), side="left")
-    high = np.searchsorted(ordered, x + reach * (1 - 1e-12), side="right")
+    # Slightly smaller radii exclude rows at exactly the radius, which rounding could otherwise include.
+    low = np.searchsorted(ordered, x - radius * (1 - 1e-12), side="left")
+    high = np.searchsorted(ordered, x + radius * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
-    """Scale each variable of a stack to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
+    """Scale each of K variables to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
 
     Parameters
     ----------
     x : (..., n) array
-        Finite values of any size, which are first scaled to [0, 1], so that their squares cannot overflow.
+        Finite values of any size; scaling them to [0, 1] first keeps their squares from overflowing.
     sample_weight : (..., n) array, optional
-        Weights of the mean and the variance.
+        Weights with which the mean and the variance are computed.
 
     Returns
     -------
@@ -257,7 +259,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
 
 
 def _share(x: Array, sample_weight: Array | None) -> Array | float:
-    """Return the weights of the rows of (..., n), scaled to sum to 1."""
+    """Return the weights of the rows, (..., n), scaled to sum to 1."""
     if sample_weight is None:
         return 1 / x.shape[-1]
     share: Array = sample_weight / sample_weight.sum(axis=-1, keepdims=True)
@@ -266,7 +268,7 @@ def _share(x: Array, sample_weight: Array | None) -> Array | float:
 
 @dataclass(frozen=True, kw_only=True)
 class RankLink:
-    """Spearman's correlation of two variables, with the smallest correlation that the rows can reveal.
+    """Spearman's correlation, its limit under independence, and the smallest correlation that a test detects.
 
     Parameters
     ----------
@@ -276,7 +278,7 @@ class RankLink:
         Detection limit of the absolute correlation. Under independence, the absolute correlation stays below
         this limit in 19 of 20 tables with n rows.
     smallest
-        Smallest absolute correlation that a test at this level detects in 4 of 5 tables with n rows.
+        Smallest absolute correlation that a test at 5 % detects in 4 of 5 tables with n rows.
     n
         Number of rows.
     """
@@ -291,12 +293,12 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Ind
     """Return Spearman's correlation and its detection limit, computed by sorting instead of permuting.
 
     With standardised mid-ranks a and b, the correlation is Σ w a b / Σ w. If v is independent of u and the
-    weight, the variance of the correlation is Σ w² a² / (Σ w)². After exchanging u and v, the same formula
-    holds with b instead of a. The detection limit uses the larger variance, in analogy to two permutation
-    tests that keep the weight with u and with v. Without weights, the variance is 1 / n (Hotelling and Pabst
-    1936). The detection limit is not valid for a weight that depends on both u and v. The products of a
-    unit's rows are added before they are squared, so several rows of a unit with equal u and v count as one
-    row.
+    weight, the variance of the correlation is Σ w² a² / (Σ w)². If instead u is independent of v and the
+    weight, the formula has b instead of a. The detection limit uses the larger of the two variances, just as
+    a weighted permutation test takes the larger of two p-values. Without weights, the variance is 1 / n
+    (Hotelling and Pabst 1936). The detection limit is not valid for a weight that depends on both u and v.
+    The products of a unit's rows are added before they are squared, so several rows of a unit with equal u
+    and v count as one row.
 
     Parameters
     ----------

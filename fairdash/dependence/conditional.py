@@ -1,8 +1,8 @@
 """Conditional dependence of u on s given columns C, measured by the residuals of u and s.
 
-Regressions on C are subtracted from u and from functions ψ of s, which leaves two residuals. Under
+The test subtracts from u, and from functions ψ of s, their regressions on C; two residuals remain. Under
 conditional independence, the two residuals are uncorrelated. Multiplying the residuals by functions of C
-reveals effects whose opposite signs at different C would otherwise cancel.
+reveals an effect whose sign changes with C and that would otherwise average to 0.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Numbers of weight functions of a numeric column of C, and of a column of levels.
+#: Numbers of weight functions: for a numeric column of C, and for a categorical column.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
 #: Limits on products of functions of two columns: minimum rows per product, maximum number of products, and
-#: minimum number of rows in which two levels occur together. A mean over few rows is not normal, and many
-#: statistics |t| hide a single large one.
+#: minimum number of rows in which two levels occur together. A mean over few rows is not normally
+#: distributed, and a single large |t| is harder to detect among many |t|.
 _ROWS_A_PAIR, _MAX_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
-#: Number of smooth functions ψ of each sensitive column, in addition to the indicators of its two ends.
+#: Number of smooth functions ψ of each sensitive column, in addition to two indicators of extreme values.
 _SMOOTH = 4
-#: Share of the rows at each end of s that an indicator marks, because smooth functions miss a step at an end.
+#: Indicators mark this share of rows with the lowest, and with the highest, s, where smooth functions miss
+#: steps.
 _END_SHARE = 0.05
 #: Maximum number of rows used to fit the trees.
 TREE_ROWS = 20_000
@@ -57,27 +58,28 @@ _MIN_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Result of a test of u's dependence on s among rows with equal given columns, with an effect size.
+    """Test result and effect size: dependence of u on s among rows that are equal in the given columns.
 
     Attributes
     ----------
     statistic
-        Largest |t| of the mean products of residuals. Without dependence, it is mostly between 1 and 3.
+        Largest absolute t statistic of the mean products of residuals. Under independence, this statistic is
+        mostly between 1 and 3.
     p_value
-        P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the p-value is at most α in about a share α
-        of samples.
+        P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the probability of a p-value of at most α is
+        about α.
     size
-        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The size
-        measures how well functions of s, alone and multiplied by functions of C, predict the residual of u
-        given C. A size of 0 means that they predict nothing on new rows. A size of 1 means that u is such a
-        function of s once C is given.
+        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The effect
+        size measures how well functions of s, alone and multiplied by functions of C, predict the residual of
+        u given C. A size of 0 means that these functions predict nothing on held-out rows. A size of 1 means
+        that these functions, together with C, predict u exactly.
     u_explained, s_explained
-        Share of the variance that C explains on held-out rows, in [0, 1], for u, and on average for the
-        smooth functions of s. If `s_explained` is near 1, few comparable rows differ in s.
+        Shares, in [0, 1], of the variance on held-out rows that C explains: for u, and on average over the
+        smooth functions of s. If `s_explained` is near 1, few rows with equal C differ in s.
     varies_with
-        Given column, or pair of columns such as "area and bonus", whose functions weight the largest product.
-        The link then varies with this column or pair of columns. ``None`` if the largest product weights all
-        rows equally.
+        Given column, or pair of columns such as "area and bonus", whose functions multiply the residuals in
+        the largest product. The dependence of u on s then varies with this column or pair of columns.
+        ``None`` if the largest product weights all rows equally.
     given
         Names of the given columns that take more than one value.
     regressions
@@ -124,8 +126,8 @@ def assess_conditional_dependence(
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, of which only the ranks are used. Text and categories are treated as
-        classes, each of which is compared with the rest.
+        One or several sensitive columns; only their ranks are used. Text and categories are treated as
+        classes, and each class is compared with all other rows.
     given : (n,) or (n, c) array, Series or DataFrame
         The given columns C. Text, booleans and categories are treated as levels. Only the ranks of numbers
         are used.
@@ -162,13 +164,14 @@ def assess_conditional_dependence(
     weighted generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann
     (2022, JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
 
-    The test has limits. The test relies on its regressions and raises false alarms if they miss how both u
-    and s depend on C. No test of conditional independence avoids this weakness (Shah and Peters 2020). The
-    test needs rows with equal C and different s: if C predicts s well, few comparable rows differ in s, and
-    if C predicts u nearly exactly, the residual of u is mainly the error of its regression. The test concerns
-    the mean of u. The test does not detect a spread that follows s, an effect with more than a few waves
-    along s, or an effect whose sign depends on three or more columns jointly but on no two of them. Levels of
-    a category with fewer than five rows, and levels beyond the 300 most frequent, are merged into one level.
+    The test has limits. If the regressions miss the way in which both u and s depend on C, the test raises
+    false alarms. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
+    needs rows with equal C and different s. If C predicts s well, such rows are rare. If C predicts u nearly
+    exactly, the residual of u is mainly the error of its regression. The test concerns the mean of u. The
+    test does not detect that only the spread of u depends on s. The test also misses an effect with more than
+    a few waves along s, and an effect whose sign depends on three or more columns jointly but not on any two
+    of them. Levels of a category with fewer than five rows, and levels beyond the 300 most frequent, are
+    merged into one level.
 
     Examples
     --------
@@ -186,14 +189,14 @@ def assess_conditional_dependence(
     checks.require(
         regression in ("splines", "trees"),
         "regression",
-        "There is no such regression",
-        "Take splines or trees.",
+        "This kind of regression is unknown",
+        "Choose splines or trees.",
     )
     checks.require(
         n_draws == int(n_draws) and n_draws >= 19,
         "n_draws",
         "Too few draws",
-        "Give a whole number from 19 on.",
+        "Give a whole number of at least 19.",
     )
     checks.finish()
     table, codes = as_given(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
@@ -208,22 +211,22 @@ def assess_conditional_dependence(
     )
     units = None if codes is None else as_groups(codes[residuals.rows], len(residuals.rows))
     weights, columns = weight_functions(table.of(residuals.rows))
-    # Only smooth ψ are weighted by functions of C, because few rows combine one end of s with one level.
+    # Only smooth ψ are multiplied by functions of C, because few rows of a level also have an extreme s.
     base = residuals.psi * residuals.u[:, None]
     products = np.concatenate([base, *(base[:, residuals.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(residuals.smooth.sum()))]
-    t, p_value = _largest(products * residuals.weight[:, None], units, n_draws, random_state)
+    t, p_value = _largest_statistic(products * residuals.weight[:, None], units, n_draws, random_state)
     strongest = int(t.argmax())
     return ConditionalDependence(
         statistic=float(t[strongest]),
         p_value=p_value,
-        size=_size(residuals, weights, units, random_state),
+        size=_effect(residuals, weights, units, random_state),
         u_explained=float(np.clip(1 - residuals.left_of_u, 0.0, 1.0)),
         s_explained=float(np.clip(1 - residuals.left_of_psi[residuals.smooth].mean(), 0.0, 1.0)),
         varies_with=names[strongest],
         given=table.names,
         regressions=residuals.regressions,
-        n=_counted(sample_weight, len(np.asarray(u))),
+        n=_n_weighted_rows(sample_weight, len(np.asarray(u))),
         n_used=len(residuals.rows),
         n_products=len(t),
         n_draws=int(n_draws),
@@ -242,13 +245,13 @@ class DoubleResiduals:
         ψ(s) − E[ψ(s)|C]. The functions ψ have variance 1, and the smooth functions of each column of s come
         first.
     smooth : (J,) array of bool
-        Mask of the smooth functions ψ; the other functions are indicators of the ends of s.
+        Mask of the smooth functions ψ; the other functions indicate the lowest and the highest values of s.
     left_of_u, left_of_psi : float, (J,) array
         Shares of the variance of u and of each function ψ that C does not explain.
     weight : (n,) array
         Weights of the rows, scaled to mean 1.
     rows : (n,) array of int
-        Numbers of the rows in the data.
+        Positions of the rows in the data.
     regressions
         Description of the method that fits E[·|C].
     """
@@ -275,7 +278,8 @@ def double_residuals(
 ) -> DoubleResiduals:
     """Return residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
-    Use these residuals to fit the mean of u along s among comparable rows (Robinson 1988, Econometrica 56).
+    Use these residuals to fit the mean of u as a function of s among rows with equal C (Robinson 1988,
+    Econometrica 56).
 
     Raises
     ------
@@ -287,18 +291,18 @@ def double_residuals(
     b = pair.v[0][:, None] if pair.v.ndim == 2 else pair.v[0]
     table = given if isinstance(given, Given) else as_given(given, n)
     rows = np.arange(n) if weight is None else np.flatnonzero(weight[0] > 0)
-    words = ""
+    sample_note = ""
     if regression == "trees" and len(rows) > TREE_ROWS:
         rng = rng_of(Stream.CONDITIONAL_ROWS, random_state)
         if codes is None:
             rows = np.sort(rng.choice(rows, TREE_ROWS, replace=False))
         else:
             rows = rows[group_rows(np.unique(codes[rows], return_inverse=True)[1], rng, at_most=TREE_ROWS)]
-        words = f" on {len(rows):,} rows drawn at random"
+        sample_note = f" on {len(rows):,} rows drawn at random"
     if len(rows) < _MIN_ROWS:
         raise OptionError.of(
             "Too few rows for regressions on the given columns",
-            f"At least {_MIN_ROWS} must count.",
+            f"At least {_MIN_ROWS} rows must have a positive weight.",
             column="given",
             count=len(rows),
         )
@@ -310,9 +314,9 @@ def double_residuals(
     folds = draw_folds(len(rows), None if codes is None else as_groups(codes[rows], len(rows)), random_state)
     if regression == "trees":
         fitted = trees_out_of_fold(table, targets, mass, folds, random_state)
-        how = "boosted trees"
+        method = "boosted trees"
     else:
-        functions, penalty, how = spline_functions(table)
+        functions, penalty, method = spline_functions(table)
         fitted = ridge_out_of_fold(functions, penalty, targets, mass, folds)
     residuals = targets - fitted
     spread = np.average(targets**2, axis=0, weights=mass) - np.average(targets, axis=0, weights=mass) ** 2
@@ -329,44 +333,46 @@ def double_residuals(
         left_of_psi=share[1:][usable],
         weight=mass,
         rows=rows,
-        regressions=f"{how}{words}, {N_FOLDS} folds",
+        regressions=f"{method}{sample_note}, {N_FOLDS} folds",
     )
 
 
 def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the functions ψ(s), (n, J), and a mask of the smooth ones, (J,).
+    """Return the functions ψ(s), (n, J), and a mask of the smooth functions, (J,).
 
-    The ψ are functions of each column, products of the first functions of two columns, and indicators of
-    ends.
+    The functions ψ are smooth functions of each column, products of the smoothest functions of two columns,
+    and indicators of the lowest and the highest values of each column.
     """
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
-        raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
+        raise OptionError.of("The sensitive column is constant", "Choose another column.", column="s")
     # Products of ψ with functions of C already include products of two sensitive columns with a column of C.
-    crossed = [
+    products = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
         for j in range(i)
     ]
-    ends = []
+    end_masks = []
     for column in s.T:
         order = np.sort(column)
-        reach = int(len(column) * _END_SHARE)
-        ends += [column <= order[reach], column >= order[-1 - reach]]
-    steps = standardised(np.array(ends, dtype=np.float64)).T
-    # If a column has few distinct values, the smooth functions already separate its ends.
-    steps = steps[:, steps.any(axis=0) & np.repeat([len(np.unique(x)) > 2 * _SMOOTH for x in s.T], 2)]
-    functions = np.concatenate([*smooth, *crossed, steps], axis=1)
-    return functions, np.arange(functions.shape[1]) < functions.shape[1] - steps.shape[1]
+        n_end_rows = int(len(column) * _END_SHARE)
+        end_masks += [column <= order[n_end_rows], column >= order[-1 - n_end_rows]]
+    end_indicators = standardised(np.array(end_masks, dtype=np.float64)).T
+    # If a column has few distinct values, the smooth functions already separate its extreme values.
+    has_many_values = np.repeat([len(np.unique(x)) > 2 * _SMOOTH for x in s.T], 2)
+    end_indicators = end_indicators[:, end_indicators.any(axis=0) & has_many_values]
+    functions = np.concatenate([*smooth, *products, end_indicators], axis=1)
+    return functions, np.arange(functions.shape[1]) < functions.shape[1] - end_indicators.shape[1]
 
 
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
-    """Return non-constant weight functions h of C, (n, K), and the column from which each is made.
+    """Return non-constant weight functions h of C, (n, K), and the name of the column behind each function.
 
-    A numeric column contributes the two smoothest functions of its ranks. A column of levels contributes
-    indicators of its most frequent levels. Products of the functions of two columns follow, because an effect
-    whose sign depends on both columns jointly averages to 0 along each column alone. For every pair of
-    columns, the product of the smoothest functions or most frequent levels comes first.
+    A numeric column contributes the two smoothest functions of its ranks. A categorical column contributes
+    indicators of its most frequent levels. The last functions are products of the functions of two columns.
+    These products detect an effect that averages to 0 over each column, because the sign of the effect
+    depends on both columns jointly. For every pair of columns, the product of the smoothest functions or most
+    frequent levels comes first.
     """
     parts: list[Array] = []
     names: list[str] = []
@@ -377,14 +383,14 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
             part = indicators(given.levels[name])[:, :_WEIGHTS_OF_LEVELS]
         parts.append(part)
         names += [name] * part.shape[1]
-    for product, pair in _of_pairs(parts, given.names):
+    for product, pair in _products_of_pairs(parts, given.names):
         parts.append(product[:, None])
         names.append(pair)
     return np.concatenate(parts, axis=1), names
 
 
-def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Return products of functions of two columns, (n,) each, with names; main products come first."""
+def _products_of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
+    """Return products (n,) of functions of two columns, with the columns' names; main products come first."""
     n = len(parts[0])
     products: list[tuple[Array, str]] = []
     candidates = [
@@ -403,7 +409,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
     return products
 
 
-def _largest(
+def _largest_statistic(
     products: Array, groups: Index | None, n_draws: int, random_state: int | None
 ) -> tuple[Array, float]:
     """Return |t| of the mean of each column of products, (M,), and the p-value of the largest |t|."""
@@ -426,7 +432,7 @@ def _largest(
     return t, (1 + n_reached) / (1 + n_draws)
 
 
-def _size(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
+def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
     """Return √(1 − squared error ÷ variance) of u's residuals, predicted from residuals of ψ(s) and h(C)."""
     variance = np.average(parts.u**2, weights=parts.weight)
     if variance <= 0:
@@ -440,5 +446,5 @@ def _size(parts: DoubleResiduals, weights: Array, groups: Index | None, random_s
     return float(np.sqrt(np.clip(1 - error, 0.0, 1.0)))
 
 
-def _counted(sample_weight: ArrayLike | None, n: int) -> int:
+def _n_weighted_rows(sample_weight: ArrayLike | None, n: int) -> int:
     return n if sample_weight is None else int(np.count_nonzero(np.asarray(sample_weight) > 0))

@@ -1,9 +1,9 @@
-"""Out-of-fold conditional means E[·|C] given columns C, from splines of ranks and levels, or from trees.
+"""Out-of-fold conditional means E[·|C] given columns C, fitted by splines and level means, or by trees.
 
 The splines include cubic splines of the ranks of every numeric column (the functions of Demmler and Reinsch,
-penalised by the fourth power of their position), a mean for every level of a category, and products of pairs
-of columns. Each target has one ridge penalty, which minimises the error on held-out rows. The functions
-depend only on C.
+penalised by the fourth power of their number in this order), a mean for every level of a category, and
+products of pairs of columns. Each target has one ridge penalty, which minimises the error on held-out rows.
+The functions depend only on C, and not on the targets.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from fairdash.errors import DeterminedError, OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
 
-#: If C leaves a smaller share of the variance of a function of s unexplained, C determines s, and no rows can
-#: be compared.
+#: If C leaves less than this share of the variance of a function of s unexplained, C determines s, and no
+#: rows can be compared.
 LEFT_OF_S = 1e-3
 #: Minimum number of pairs of rows with equal C, and minimum mean number of rows per value of a column, for
-#: checking whether s differs among rows with equal C. If every value of a column belongs to one policy, its
-#: rows have equal s anyway.
+#: checking whether s differs among rows with equal C. If each value of a column belongs to only one policy,
+#: rows with this value have equal s anyway.
 _MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -33,11 +33,11 @@ Index = NDArray[np.intp]
 #: Number of folds of the cross-fitted regressions.
 N_FOLDS = 5
 #: Number of functions of each numeric column that enter products of two columns.
-_IN_PAIRS = 4
+_MAX_IN_PRODUCTS = 4
 #: Minimum number of rows of a level and maximum number of levels; all other levels are merged into one.
 _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
-#: Maximum number of functions. With more functions, products of pairs are omitted and numeric columns have
-#: fewer functions.
+#: Maximum number of functions. If there would be more functions, products of pairs are omitted and numeric
+#: columns have fewer functions.
 _MAX_FUNCTIONS = 600
 #: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)
@@ -92,11 +92,11 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     else:
         values = np.asarray(given)
         if values.ndim not in (1, 2):
-            raise _fault("It has neither one dimension nor two", "Give one column, or several side by side.")
+            raise _error("The array must have one or two dimensions", "Give one column, or several columns.")
         frame = pd.DataFrame(values).infer_objects()
         frame.columns = ["given"] if frame.shape[1] == 1 else [f"given {k + 1}" for k in range(len(frame.T))]
     if len(frame) != n:
-        raise _fault("There are not as many rows as in u", f"Give one row for each of the {n:,}.")
+        raise _error("The number of rows differs from that of u", f"Give {n:,} rows, like u.")
     numbers, levels = {}, {}
     for name, column in frame.items():
         bad = int(column.isna().sum())
@@ -104,7 +104,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         if is_number and not bad:
             bad = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
         if bad:
-            raise _fault(
+            raise _error(
                 f"Values of “{name}” are missing or infinite",
                 "Leave those rows out, or fill them first.",
                 count=bad,
@@ -114,14 +114,14 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         if is_number:
             numbers[str(name)] = column.to_numpy(dtype=np.float64)
         else:
-            levels[str(name)] = _by_size(column)
+            levels[str(name)] = _codes_by_frequency(column)
     if not numbers and not levels:
-        raise _fault("No given column varies", "Measure the dependence itself, or give other columns.")
+        raise _error("No given column varies", "Use a measure without given columns, or give other columns.")
     names = tuple(str(name) for name in frame.columns if str(name) in numbers or str(name) in levels)
     return Given(names, numbers, levels)
 
 
-def _by_size(column: pd.Series) -> Index:
+def _codes_by_frequency(column: pd.Series) -> Index:
     codes = pd.factorize(column, sort=True)[0]
     counts = np.bincount(codes)
     rank = np.empty(len(counts), dtype=np.intp)
@@ -132,10 +132,10 @@ def _by_size(column: pd.Series) -> Index:
 def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    There are at most `count` functions, and fewer functions than distinct values of x, because any further
-    functions would be linear combinations of these. A smooth function of x can be arbitrarily steep at both
-    ends if it is written as a function of ranks. Normal scores stretch the ends, which avoids a bias that the
-    regressions of u and of s would share.
+    There are at most `count` functions, and fewer functions than distinct values of x, because further
+    functions would be linear combinations of the first ones. If a smooth function of x is written as a
+    function of ranks, it can be arbitrarily steep in both tails. Normal scores stretch the tails and so avoid
+    a bias that the regressions of u and of s would both have.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -152,18 +152,18 @@ def smooth_functions(x: Array, count: int) -> Array:
 def indicators(codes: Index) -> Array:
     """Return indicators (n, L − 1) of all levels but the most frequent; rare levels are merged."""
     n_large = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
-    joined = np.minimum(codes, min(max(n_large, 1), _MAX_LEVELS))
-    return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
+    merged_codes = np.minimum(codes, min(max(n_large, 1), _MAX_LEVELS))
+    return (merged_codes[:, None] == np.arange(1, merged_codes.max() + 1)).astype(np.float64)
 
 
 def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
-    """Draw a fold (n,) for each row, of :data:`N_FOLDS` nearly equal folds, without splitting groups."""
+    """Assign each row at random to one of :data:`N_FOLDS` nearly equal folds, (n,); groups stay together."""
     rng = rng_of(Stream.CONDITIONAL_FOLDS, random_state)
     codes = np.arange(n) if groups is None else groups
     sizes = np.bincount(codes)
     order = rng.permutation(len(sizes))
     fold = np.empty(len(sizes), dtype=np.intp)
-    # The ordered rows are cut into equal parts, and a group belongs to the part that contains its middle row.
+    # The ordered rows are cut into equal folds, and a group belongs to the fold that contains its middle row.
     fold[order] = (np.cumsum(sizes[order]) - sizes[order] / 2) / n * N_FOLDS
     return fold[codes]
 
@@ -171,9 +171,10 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
 def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, Array, str]:
     """Return functions of C, (n, p), the penalty of each function, (p,), and their description in words.
 
-    If weights (n,) are passed, the ranks are weighted.
+    If weights (n,) are passed, the ranks are weighted ranks.
     """
-    parts: list[tuple[Array, Array, Array]] = []  # functions, positions from smooth to rough, penalties
+    # Each part holds the functions of one column, their order from smooth to rough, and their penalties.
+    parts: list[tuple[Array, Array, Array]] = []
     max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
@@ -184,25 +185,25 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
             table = indicators(given.levels[name])
             parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _MIN_PENALTY)))
     tables, penalties = [part[0] for part in parts], [part[2] for part in parts]
-    in_pairs = [
-        min(table.shape[1], _IN_PAIRS) if name in given.numbers else table.shape[1]
+    n_paired = [
+        min(table.shape[1], _MAX_IN_PRODUCTS) if name in given.numbers else table.shape[1]
         for name, (table, _, _) in zip(given.names, parts, strict=True)
     ]
     pairs = [(i, j) for i in range(len(parts)) for j in range(i)]
-    wide = sum(table.shape[1] for table in tables) + sum(in_pairs[i] * in_pairs[j] for i, j in pairs)
-    if wide <= _MAX_FUNCTIONS:
+    n_functions = sum(table.shape[1] for table in tables) + sum(n_paired[i] * n_paired[j] for i, j in pairs)
+    if n_functions <= _MAX_FUNCTIONS:
         for i, j in pairs:
             (a, at_a, _), (b, at_b, _) = parts[i], parts[j]
-            a, b = a[:, : in_pairs[i]], b[:, : in_pairs[j]]
+            a, b = a[:, : n_paired[i]], b[:, : n_paired[j]]
             product = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-            place = at_a[: in_pairs[i], None] * at_b[None, : in_pairs[j]]
+            place = at_a[: n_paired[i], None] * at_b[None, : n_paired[j]]
             varied = product.any(axis=0)
             tables.append(product[:, varied])
             penalties.append((place**4).ravel()[varied])
-    words = "splines of ranks and means of levels"
+    description = "splines of ranks and means of levels"
     if pairs:
-        words += ", with products of pairs" if wide <= _MAX_FUNCTIONS else ", added up"
-    return np.concatenate(tables, axis=1), np.concatenate(penalties), words
+        description += ", with products of pairs" if n_functions <= _MAX_FUNCTIONS else ", added up"
+    return np.concatenate(tables, axis=1), np.concatenate(penalties), description
 
 
 def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: Array, folds: Index) -> Array:
@@ -212,7 +213,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     ----------
     functions : (n, p) array
     penalty : (p,) array
-        Positive penalties, of which only the ratios matter.
+        Positive penalties; only their ratios matter.
     targets : (n, T) array
     weight : (n,) array
     folds : (n,) array of int
@@ -226,8 +227,8 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
     if scaled.shape[1] > n:
-        # If there are more functions than rows, n coordinates suffice, because a ridge does not depend on the
-        # axes.
+        # If there are more functions than rows, n coordinates suffice, because ridge predictions do not
+        # depend on the choice of axes.
         size, axes = np.linalg.eigh(scaled @ scaled.T)
         scaled = axes * np.sqrt(np.maximum(size, 0.0))
     weighted = scaled * weight[:, None]
@@ -239,10 +240,10 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     coefficients = []
     for rows, held_gram, cross in zip(members, grams, products, strict=True):
         size, axes = np.linalg.eigh(gram - held_gram)
-        along = axes.T @ (product - cross)
+        projections = axes.T @ (product - cross)
         shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
         # (R, p, T): the coefficients of every ridge penalty and target.
-        solution = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
+        solution = np.einsum("pq,rqt->rpt", axes, projections / shrunk[:, :, None], optimize=True)
         coefficients.append(solution)
         # Σ w (y − Xb)² on the fold is expanded into products.
         errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
@@ -271,12 +272,12 @@ def trees_out_of_fold(
     return np.column_stack(predictions)
 
 
-def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column="given", count=count)
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows that share one level, or the levels of all categories.
+    """Check that s (n, d) differs among rows with the same level of one category, or of all categories.
 
     A regression does not reveal that C determines s if most levels have too few rows for a separate mean, or
     if codes, such as post codes, are stored as whole numbers.
@@ -298,7 +299,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether the columns (n, d) hardly vary within cells; a group counts once in each cell."""
+    """Return whether the columns (n, d) hardly vary within cells; each cell counts a group as one row."""
     frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
     frame = frame[~frame.duplicated()]
     frame = frame[frame["cell"].duplicated(keep=False)]
@@ -312,9 +313,9 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
 
 
 def determined() -> DeterminedError:
-    """Return the error that reports given columns which determine s."""
+    """Return the error that is raised if the given columns determine s."""
     return DeterminedError.of(
-        "The given columns determine the sensitive one: rows equal in them do not differ in it",
+        "The given columns determine the sensitive one: rows with equal given values don't differ in it",
         "Give fewer columns.",
         column="given",
     )

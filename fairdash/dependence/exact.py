@@ -19,10 +19,10 @@ _POINTS_PER_CELL = 10
 _SPACING = 0.4
 _REACH = 6.0
 #: Maximum number of grid points of V. If the noise is below about 1/300 of the range, the grid is coarser,
-#: and the reported error includes its effect.
+#: and the reported error includes the effect of the coarser grid.
 _MAX_POINTS = 220
-#: Minimum number of grid points of V, because g changes sign within a small part of a standard deviation
-#: between two distant levels of unequal shares.
+#: Minimum number of grid points of V. If F has two distant levels with unequal probabilities, g changes sign
+#: within a small fraction of a standard deviation.
 _MIN_POINTS = 160
 
 
@@ -64,7 +64,9 @@ def gaussian(rho: float) -> GaussianTruth:
     0.5625
     """
     if not abs(rho) <= 1:
-        raise OptionError.of("A correlation lies between −1 and 1", "Choose one in that range.", column="rho")
+        raise OptionError.of(
+            "The correlation is not between −1 and 1", "Give a number in this range.", column="rho"
+        )
     unexplained = 1 - rho * rho
     if unexplained == 0:
         return GaussianTruth(hgr=1.0, chi2=math.inf, mi=math.inf)
@@ -115,8 +117,8 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     """
     chosen = pattern(shape) if isinstance(shape, str) else shape
     if not 0 <= noise < math.inf:
-        raise OptionError.of("The noise is not usable", "Give a number of at least 0.", column="noise")
-    # Midpoints are used, because F may jump at the edges of the cells.
+        raise OptionError.of("The noise level is not valid", "Give a number of at least 0.", column="noise")
+    # F is evaluated at the midpoints of the cells, because F may jump at their edges.
     count = _CELLS * _POINTS_PER_CELL
     w = np.sort(chosen(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))
     if w[0] == w[-1]:
@@ -135,12 +137,12 @@ def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: t
     low, high = w[0] - _REACH * noise, w[-1] + _REACH * noise
     points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
     v = np.linspace(low, high, points)
-    # Within a cell of W, V is normal, so each row sums to 1.
+    # For each cell of W, V has a normal distribution, whose probabilities on the grid sum to 1.
     density = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)
     density /= density.sum(axis=1, keepdims=True)
     p_v = density.mean(axis=0)
     q = density / np.sqrt(len(w) * np.maximum(p_v, 1e-300))
-    # QᵀQ is used without its first eigenvector √p(v), whose eigenvalue is 1.
+    # The first eigenvector √p(v) of QᵀQ, whose eigenvalue is 1, is removed.
     root = np.sqrt(p_v)
     gram = q.T @ q - np.outer(root, root)
     return math.sqrt(min(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0), 1.0))

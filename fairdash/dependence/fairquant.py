@@ -1,4 +1,4 @@
-"""FairQuant: distance of the average predictions of quantile groups of s from the overall average."""
+"""FairQuant: mean distance of the average predictions of quantile groups from the overall average."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class FairQuant:
-    """Value of FairQuant and the number of groups that ties and small samples leave.
+    """Value of FairQuant, and the number of groups used, which ties and small samples reduce.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ def fairquant(
     cumulative: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FairQuant:
-    """Return the mean absolute difference between group averages of u and its mean, by quantile groups of s.
+    """Return the mean absolute difference between averages of u by quantile groups of s and the mean of u.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def fairquant(
         Values of the sensitive attribute. Only the order of the values matters, and rows with equal values
         share a group.
     n_quantiles
-        Number of groups requested; fewer are made if there are fewer rows or if ties leave groups empty.
+        Number of groups requested; fewer groups are used if there are fewer rows or if ties leave groups
+        empty.
     cumulative
         ``False``: the definition in the text of the paper, 1/Q Σ|m_i − m| over the groups. ``True``: the
         definition in the authors' code, where group i holds every row up to the i-th quantile.
@@ -78,7 +79,7 @@ def fairquant(
     """
     pair = Pairs.of(u, s, sample_weight, single=True)
     groups = quantile_groups(pair.v, n_quantiles, sample_weight=pair.weight)
-    value = _gap(pair.u, groups, pair.weight, cumulative)[0]
+    value = _mean_gap(pair.u, groups, pair.weight, cumulative)[0]
     return FairQuant(value=float(value), n_quantiles=int(groups.max()) + 1)
 
 
@@ -168,27 +169,29 @@ def _values(
     if permutations is not None and weight is not None:
         return weighted_orders(
             groups_of,
-            lambda x, groups, mass: _gap(np.broadcast_to(x, mass.shape), groups, mass, cumulative),
+            lambda x, groups, mass: _mean_gap(np.broadcast_to(x, mass.shape), groups, mass, cumulative),
             *(u, v, weight, permutations),
             weight_moves=weight_moves,
             prepared_u=lambda x, _: x,
         )
-    alike = all(table is None or (table[1:] == table[:1]).all() for table in (v, weight))
-    # All models of a stack are measured against the same s.
-    groups = groups_of(v[:1], None if weight is None else weight[:1]) if alike else groups_of(v, weight)
+    share_groups = all(table is None or (table[1:] == table[:1]).all() for table in (v, weight))
+    # All models share the same s, which is grouped only once.
+    groups = (
+        groups_of(v[:1], None if weight is None else weight[:1]) if share_groups else groups_of(v, weight)
+    )
     groups = np.broadcast_to(groups, u.shape)
     if permutations is None:
-        return _gap(u, groups, weight, cumulative)
-    # Permuting s permutes its groups.
-    return np.stack([_gap(u, groups[:, order], None, cumulative) for order in permutations], axis=-1)
+        return _mean_gap(u, groups, weight, cumulative)
+    # A permutation of s permutes the group numbers in the same way.
+    return np.stack([_mean_gap(u, groups[:, order], None, cumulative) for order in permutations], axis=-1)
 
 
-def _gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Array:
+def _mean_gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Array:
     """Return 1/Q Σ|m_i − m| over the groups with a positive weight, ``(K, n), (K, n) -> (K,)``."""
     count = len(u)
     width = int(groups.max()) + 1
     weight = np.ones(u.shape) if weight is None else weight
-    # Centring makes m = 0 and avoids the loss of digits when a large common level is summed.
+    # Centring makes m = 0 and avoids a loss of digits if all values are far from 0.
     centred = u - ((u * weight).sum(-1) / weight.sum(-1))[:, None]
     index = (groups + width * np.arange(count)[:, None]).ravel()
     sums = np.bincount(index, (centred * weight).ravel(), count * width).reshape(count, width)

@@ -1,9 +1,9 @@
-"""Groups of related rows; permutations, half-samples and folds never split a group.
+"""Groups of related rows, which permutations, half-samples and folds never split.
 
-If all rows of a policy share s and the drivers of u, a test that permutes single rows counts every row as
-independent evidence and raises false alarms. This module exchanges whole groups, as exchangeability blocks
-(Winkler et al., 2015, "Multi-level block permutation", NeuroImage 123; Good 2005, "Permutation, parametric
-and bootstrap tests of hypotheses", chapter 3).
+If all rows of a policy have the same s and similar u, a test that permutes single rows counts every row as
+independent evidence and raises false alarms. This module therefore exchanges whole groups, called
+exchangeability blocks (Winkler et al., 2015, "Multi-level block permutation", NeuroImage 123; Good 2005,
+"Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of groups of one size that exchange an s that is constant in each group. Groups of rarer
-#: sizes exchange s with groups of the next size.
+#: Minimum number of groups that exchange s with each other if s is constant in each group. If there are fewer
+#: groups of one size, they also exchange s with groups of the next size.
 MIN_GROUPS = 20
 #: Minimum number of orders that a test at 5 % needs to detect anything.
 _MIN_ORDERS = 20
@@ -40,13 +40,13 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
         return None
     values = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else None
     if values is None or len(values) != n:
-        raise _fault("There are not as many groups as rows", f"Give one value for each of the {n:,} rows.")
+        raise _error("Group values and rows differ in number", f"Give one value for each of the {n:,} rows.")
     codes, names = pd.factorize(values)
     missing = int((codes < 0).sum())
     if missing:
-        raise _fault("Rows without a group", "Fill the cells, or give each of these rows its own.", missing)
+        raise _error("Rows without a group", "Fill the cells, or give these rows separate groups.", missing)
     if len(names) < 2:
-        raise _fault("All rows belong to one group", "Choose a column with several values, or none.")
+        raise _error("All rows belong to one group", "Choose a column with several values, or no groups.")
     return codes
 
 
@@ -64,7 +64,7 @@ class Blocks:
         Stratum number of each group. Groups in the same stratum exchange their values of s.
 
     exact
-        Whether p-values are exact, as the notes explain.
+        Whether p-values are exact; the notes explain when.
 
     Notes
     -----
@@ -76,9 +76,10 @@ class Blocks:
     which only reduces the power of the test.
 
     If s varies within groups and most rows are in groups whose size is unique, groups of neighbouring sizes
-    exchange blocks as well. A block that is too long is truncated, and a block that is too short is repeated.
-    Exchanging blocks of different sizes preserves the similarity of rows within a group. However, the result
-    is not a permutation of the rows, and p-values are approximate (benchmarks/grouped_null.py).
+    exchange blocks as well. A block that is too long for its new group is truncated, and a block that is too
+    short is repeated. Exchanging blocks of different sizes preserves the similarity of rows within a group.
+    However, the result is not a permutation of the rows, and p-values are approximate
+    (benchmarks/grouped_null.py).
     """
 
     order: Index
@@ -100,19 +101,19 @@ class Blocks:
         sizes = np.bincount(groups)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         is_constant = bool((s == s[order[starts][groups]]).all())
-        alone = np.bincount(sizes)[sizes] == 1
-        same_size = not is_constant and sizes[alone].sum() < len(s) / 2
-        strata = np.unique(sizes if same_size else _of_neighbours(sizes), return_inverse=True)[1]
+        has_unique_size = np.bincount(sizes)[sizes] == 1
+        same_size = not is_constant and sizes[has_unique_size].sum() < len(s) / 2
+        strata = np.unique(sizes if same_size else _strata_by_size(sizes), return_inverse=True)[1]
         blocks = cls(order=order, starts=starts, sizes=sizes, strata=strata, exact=is_constant or same_size)
-        if not blocks._orders_suffice():
-            raise _fault(
+        if not blocks._has_enough_orders():
+            raise _error(
                 "Too few groups can exchange their values for a test at 5 %",
-                "Choose a column with more groups, or none.",
+                "Choose a column with more groups, or no groups.",
             )
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw, for each row, the row from which it gets s, (n,); equal group sizes give a permutation."""
+        """Draw the row from which each row gets s, (n,); exchanges of equal groups give a permutation."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -122,7 +123,7 @@ class Blocks:
         index[self.order] = self.order[start + place % size]
         return index
 
-    def _orders_suffice(self) -> bool:
+    def _has_enough_orders(self) -> bool:
         """Return whether the groups have at least twenty orders; m groups in a stratum have m! orders."""
         orders = 1.0
         for count in np.bincount(self.strata):
@@ -133,8 +134,8 @@ class Blocks:
         return False
 
 
-def _of_neighbours(sizes: Index) -> Index:
-    """Return the stratum of each group: neighbouring sizes with :data:`MIN_GROUPS` groups, if possible."""
+def _strata_by_size(sizes: Index) -> Index:
+    """Return each group's stratum: groups of neighbouring sizes, if possible :data:`MIN_GROUPS` or more."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, n_groups, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
@@ -148,7 +149,7 @@ def _of_neighbours(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Draw as many whole groups without replacement as fit, and return their rows in ascending order.
+    """Draw whole groups without replacement up to a number of rows; return their rows in ascending order.
 
     Parameters
     ----------
@@ -170,20 +171,20 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:
-    """Return the permutation that gives each of m rows its rank among the exchanged values, (m,).
+    """Return the permutation (m,) that sorts the values of m rows in the order of their exchanged values.
 
     Parameters
     ----------
     s : (n,) array
         Values of s in all rows.
     order : (m,) array
-        For each of the m rows, the row whose value it gets.
+        For each of the m rows, the number of the row from which it gets s.
     own : (m,) array
-        Values of s in the m rows. The permutation reassigns these values among the m rows in the order of
-        s[order].
+        Values of s in the m rows. The permutation reassigns these values among the m rows, so that they have
+        the same order as s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
-    # Ties of s get random ranks, in the order of the rows from which the exchanged values come.
+    # Equal values of s get random ranks, because ties are broken by the randomly drawn row numbers.
     order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
     return order_now
 
@@ -194,5 +195,5 @@ def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None
     return np.stack([blocks.draw(rng) for _ in range(count)])
 
 
-def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column="groups", count=count)

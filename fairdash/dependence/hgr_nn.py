@@ -1,4 +1,4 @@
-"""HGR of a stack of pairs, by two networks with maximally correlated outputs (paper, Algorithm 2).
+"""HGR of K pairs, by two networks with maximally correlated outputs (paper, Algorithm 2).
 
 The measure trains thousands of pairs of small networks with handwritten gradients. :class:`HGRNetwork` is the
 same pair of networks as a torch module, whose gradients flow back to a predictor.
@@ -41,7 +41,7 @@ def hgr_nn(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the neural HGR of each pair of a stack.
+    """Return the neural HGR of each of K pairs.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def hgr_nn(
     v : (K, n) or (K, n, d) array
     sample_weight : (K, n) array, optional
     random_state
-        Seed of initial weights, folds and batches; all members of the stack use the same seed.
+        Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the correlation on held-out rows of five folds. Each fold is scored by networks that
         were trained on three other folds and stopped early on the fourth. The correlation is signed, because
         noise gives values on both sides of 0. ``"in_sample"``: networks are trained and scored on all rows,
-        as published. For in-sample values, noise gives a large positive value that grows with the number of
+        as published. Under independence, in-sample values are large and positive, and grow with the number of
         steps.
     inputs
         Inputs of the networks: evenly spread ``"ranks"``, which remove the effects of heavy tails and units,
@@ -106,7 +106,7 @@ def fitted_functions(
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
-    # A fifth of the rows is used for early stopping, so that the displayed curves do not follow noise.
+    # A fifth of the rows is reserved for early stopping, so that the displayed curves do not follow noise.
     stopping = neural.parts(len(u), settings.seed)[1][:1]
     neural.train(networks, rows.weighing(1 - stopping), settings, held=rows.weighing(stopping))
     result = np.empty((2, len(u)))
@@ -117,7 +117,7 @@ def fitted_functions(
 
 
 class _Pair:
-    """Networks f and g of each member of a stack, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
+    """Networks f and g of each of M pairs, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
 
     def __init__(self, rows: Rows, settings: Settings) -> None:
         # The networks g and f start with different weights, because equal weights would favour links close to
@@ -156,13 +156,13 @@ class _Pair:
 
 
 def _standardised(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """Return (x − m) / √(σ² + ε) under shares that sum to 1, (M, 1, n), and 1 / √(σ² + ε), (M, 1, 1)."""
+    """Return (x − m) / √(σ² + ε) under weights that sum to 1, (M, 1, n), and 1 / √(σ² + ε), (M, 1, 1)."""
     mean, scale = _moments(x, share)
     return (x - mean).mul_(scale), scale
 
 
 def _moments(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
+    """Return the mean m and 1 / √(σ² + ε) under weights that sum to 1, (M, 1, 1) each (Algorithm 2)."""
     mean = (share * x).sum(dim=2, keepdim=True)
     centred = x - mean
     return mean, torch.rsqrt((share * centred).mul_(centred).sum(dim=2, keepdim=True) + _EPSILON)
@@ -173,7 +173,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     count, _, n = rows.u.shape
     split = neural.parts(n, settings.seed)
     folds = len(split[0])
-    # Each member of the training stack is one fold of one pair.
+    # The networks for all folds of all pairs are trained at the same time.
     by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(by_fold, settings), by_fold.rows(training)
@@ -183,8 +183,8 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
         for net, x, x_learned in zip(
             (networks.f, networks.g), (by_fold.u, by_fold.v), (learned.u, learned.v), strict=True
         ):
-            known = _moments(net(x_learned), learned.share)
-            scores = (net(x) - known[0]) * known[1] * scoring[:, None]
+            moments = _moments(net(x_learned), learned.share)
+            scores = (net(x) - moments[0]) * moments[1] * scoring[:, None]
             # Each row is scored by the networks that were trained without its fold.
             out.append(scores.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
@@ -203,7 +203,7 @@ class HGRNetwork(nn.Module):
     hidden
         Numbers of units in the hidden layers of f and of g.
     seeds
-        One seed per member of the stack.
+        One seed per pair of networks.
     n_sensitive
         Number of columns of V.
     """
@@ -268,7 +268,7 @@ def shares(sample_weight: Tensor | None) -> Tensor | None:
 def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
     """Return (x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
 
-    If shares (K, batch, 1), which sum to 1, are passed, m and σ² are weighted means.
+    If weights (K, batch, 1) that sum to 1 are passed, m and σ² are weighted means.
     """
     standardised: Tensor = _Standardise.apply(x, share)
     return standardised

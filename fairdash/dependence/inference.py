@@ -1,8 +1,8 @@
 """Independence floors, p-values and intervals of a measure, from permutations and half-samples.
 
 A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
-keeps the weight has the same weighted margin in every order. The margin of the other variable changes. All
-models share one s, so that its orders are prepared only once.
+keeps the weight has the same weighted margin in every order. The weighted margin of the other variable
+changes. All models share one s, so the permuted values of s are prepared only once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def weighted_orders(
     orders : (B, n) array
         Row numbers of v, in which a row may occur several times.
     prepared_u
-        Function that prepares u, if u is prepared differently from v.
+        Function that prepares u; by default, `prepared` also prepares u.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
     piece
@@ -66,14 +66,14 @@ def weighted_orders(
         of_v = None
         for k in range(len(u)):
             weights = weight[k][rows] if weight_moves else np.broadcast_to(weight[k], rows.shape)
-            if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
+            if of_v is None or not (_equals_previous_row(v, k) and _equals_previous_row(weight, k)):
                 of_v = prepared(v[k][rows], weights)
             of_u = prepared_u(np.broadcast_to(u[k], rows.shape), weights) if weight_moves else fixed_u[k]
             by_pair[k].append(value(of_u, of_v, weights))
     return np.stack([np.concatenate(values) for values in by_pair])
 
 
-def _is_as_before(x: Array, k: int) -> bool:
+def _equals_previous_row(x: Array, k: int) -> bool:
     return x.strides[0] == 0 or bool((x[k] == x[k - 1]).all())
 
 
@@ -113,7 +113,7 @@ def independence_floor(
     random_state: int | None = None,
     **options: Any,
 ) -> IndependenceFloor:
-    """Return the mean and the 95 % quantile of a measure under independence, for each pair of a stack.
+    """Return the mean and the 95 % quantile of a measure under independence, for each of K pairs.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def independence_floor(
     u : (K, n) array
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     n_permutations
-        Number of permutations of v, which all members of the stack share.
+        Number of permutations of v, which all pairs share.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. Permutations keep the weights with u, and then with v, as in
+        Row weights. Permutations keep the weights with u in a first run and with v in a second run, as in
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies. Whole groups exchange their values of v, as in
@@ -154,11 +154,11 @@ def independence_floor(
     >>> bool(fd.measure("pearson", u, s) < floor.q95[0])
     True
     """
-    one = measure_of(id)
-    pairs = Pairs.of(u, v, sample_weight, groups, measure=one)
+    entry = measure_of(id)
+    pairs = Pairs.of(u, v, sample_weight, groups, measure=entry)
     orders = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
-    values = Estimator(one, options, random_state).null(pairs, orders)
-    sizes = np.abs(values) if one.signed else values
+    values = Estimator(entry, options, random_state).null(pairs, orders)
+    sizes = np.abs(values) if entry.signed else values
     return IndependenceFloor(
         mean=sizes.mean(axis=-1).max(axis=0),
         q95=np.quantile(sizes, 0.95, axis=-1).max(axis=0),
@@ -187,15 +187,15 @@ class DependenceEstimate:
     value
         Estimate of the dependence. Measures that learn functions are cross-fitted by default.
     in_sample
-        Estimate of the same measure on the rows from which it learned. For measures that do not learn
-        functions, ``in_sample`` equals ``value``.
+        Estimate of the same measure on the rows to which its functions were fitted. For measures that do not
+        learn functions, ``in_sample`` equals ``value``.
     floor, floor_q95
-        Mean of the measure under independence (v permuted), and the quantity that 5 % of the permutations
-        exceed. For signed measures, both are computed from absolute values.
+        Mean and 95 % quantile of the measure under independence, computed from permutations of v. For signed
+        measures, both are computed from absolute values.
     p_value
-        P-value (1 + b) / (1 + B), where b of B permutations reach the value. Under independence, the p-value
-        is at most α in at most a share α of samples. With weights, the p-value is the larger of two p-values;
-        see ``sample_weight`` of :func:`assess_dependence`.
+        P-value (1 + b) / (1 + B), where b of the B permuted values are at least the observed value. Under
+        independence, the probability of a p-value of at most α is at most α. With weights, the p-value is the
+        larger of two p-values; see ``sample_weight`` of :func:`assess_dependence`.
     ci_low, ci_high
         Bounds of a 95 % interval from half-samples, corrected for bias. If independence is not rejected at 5
         % (``bound_only``), the 95 % interval is not valid. The bounds are then the lowest possible value of
@@ -228,8 +228,8 @@ class DependenceEstimate:
     @property
     def interval_of(self) -> str:
         """Name the quantity that the interval covers: the estimand or a smoothed version of it."""
-        one = measure_of(self.id)
-        return one.interval_of or one.title
+        entry = measure_of(self.id)
+        return entry.interval_of or entry.title
 
     @property
     def subsampled(self) -> bool:
@@ -264,11 +264,12 @@ def assess_dependence(
         Number of half-samples for the interval; 0 omits it.
     max_rows
         Maximum number of rows. A larger table is reduced to a random sample of this size for all values,
-        because a floor is only valid for its number of rows. ``None`` always uses all rows.
+        because a floor is valid only for the number of rows from which it is computed. ``None`` always uses
+        all rows.
     sample_weight : (n,) array, optional
-        Row weights. Permutations keep the weights with u in one run and with v in a second run. The floors
-        and the p-value are the larger of both results. The floors and the p-value are valid unless the weight
-        depends on both u and v.
+        Row weights. Permutations keep the weights with u in one run and with v in a second run. Each floor
+        and the p-value are the larger of the two results, and they are valid unless the weight depends on
+        both u and v.
     groups : (n,) array, optional
         Groups of rows, such as all years of one policy. For the floor and the p-value, whole groups exchange
         their values of v; :class:`fairdash.dependence.grouping.Blocks` states when such p-values are exact.
@@ -286,15 +287,16 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if a count is not usable or
-        too few groups can exchange their values.
+        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, if a number of permutations,
+        half-samples or rows is not valid, or if too few groups can exchange their values.
 
     Notes
     -----
     A half-sample is drawn without replacement, because a repeated row would leak from one fold into another
-    and be its own nearest neighbour. The values of half-samples scatter around the value of the full sample
-    as the latter scatters around the true value, with twice the bias. The centre of the interval is therefore
-    twice the value minus the mean of the half-samples (Politis, Romano and Wolf 1999, section 2).
+    and be its own nearest neighbour. The values of half-samples vary around the value of the full sample in
+    the same way as the value of the full sample varies around the true value, but with twice the bias. The
+    centre of the interval is therefore twice the value minus the mean of the half-samples (Politis, Romano
+    and Wolf 1999, section 2).
 
     Examples
     --------
@@ -303,13 +305,13 @@ def assess_dependence(
     >>> found.value > found.floor
     True
     """
-    one = measure_of(id)
-    pairs = Pairs.of(u, v, sample_weight, groups, single=True, measure=one)
+    entry = measure_of(id)
+    pairs = Pairs.of(u, v, sample_weight, groups, single=True, measure=entry)
     n = pairs.u.shape[1]
     if n_bootstrap != int(n_bootstrap) or n_bootstrap < 0 or n_bootstrap == 1:
-        raise _unusable("n_bootstrap", "Give 0, or a whole number of at least 2.")
+        raise _invalid_number("n_bootstrap", "Give 0, or a whole number of at least 2.")
     if max_rows is not None and max_rows < 2:
-        raise _unusable("max_rows", "Give a whole number of at least 2, or None for all rows.")
+        raise _invalid_number("max_rows", "Give a whole number of at least 2, or None for all rows.")
     if max_rows is not None and n > max_rows:
         rng = rng_of(Stream.PAIR_ROWS, random_state)
         if pairs.groups is None:
@@ -317,20 +319,20 @@ def assess_dependence(
         else:
             pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
     used = pairs.u.shape[1]
-    # The first row is the observed order, so that one stack holds the value and the permuted values.
+    # The observed order comes first, so that one call computes the observed and the permuted values.
     drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
-    estimator = Estimator(one, options, random_state)
+    estimator = Estimator(entry, options, random_state)
     values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
     value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
-    if one.fitted:
-        inside = Estimator(one, {**options, "evaluation": "in_sample"}, random_state)
-        in_sample = float(inside.values(pairs)[0])
-    sizes = np.abs(permuted) if one.signed else permuted
-    p_value = max(permutation_p_value(abs(value) if one.signed else value, null) for null in sizes)
-    low, high = _interval(one, value, in_sample, _half_samples(estimator, pairs, n_bootstrap), p_value)
+    if entry.fitted:
+        in_sample_estimator = Estimator(entry, {**options, "evaluation": "in_sample"}, random_state)
+        in_sample = float(in_sample_estimator.values(pairs)[0])
+    sizes = np.abs(permuted) if entry.signed else permuted
+    p_value = max(permutation_p_value(abs(value) if entry.signed else value, null) for null in sizes)
+    low, high = _interval(entry, value, in_sample, _half_samples(estimator, pairs, n_bootstrap), p_value)
     return DependenceEstimate(
-        id=one.id,
+        id=entry.id,
         value=value,
         in_sample=in_sample,
         floor=float(sizes.mean(axis=1).max()),
@@ -347,7 +349,7 @@ def assess_dependence(
 
 
 def permutation_p_value(value: float, permuted: ArrayLike) -> float:
-    """Return the p-value (1 + b) / (1 + B), where b of the B permuted values are at least the value.
+    """Return the p-value (1 + b) / (1 + B), where b of the B permuted values are at least the observed value.
 
     Parameters
     ----------
@@ -367,14 +369,14 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
 
 
 def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
-    """Return the measure of random halves of the rows, or of the groups, (count,)."""
+    """Return the measure on random halves of the rows (or of the groups, if there are groups), (count,)."""
     groups = pairs.groups
     n = pairs.u.shape[1] if groups is None else int(groups.max()) + 1
     if count == 0 or n < 4:
         return np.full(2, np.nan)
     rng = rng_of(Stream.PAIR_HALVES, estimator.random_state)
     if groups is not None:
-        # Groups differ in size, so that the halves have different sizes and cannot be stacked.
+        # Groups differ in size, so half-samples of groups differ in size and are evaluated one by one.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
         return np.concatenate([estimator.values(half) for half in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
@@ -396,5 +398,5 @@ def _interval(
     return float(np.clip(low, one.lower, one.upper)), float(np.clip(high, one.lower, one.upper))
 
 
-def _unusable(option: str, hint: str) -> OptionError:
-    return OptionError.of("The number is not usable", hint, column=option)
+def _invalid_number(option: str, hint: str) -> OptionError:
+    return OptionError.of("The number is not valid", hint, column=option)

@@ -28,14 +28,14 @@ _MAX_PRODUCTS = 8
 
 
 def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the joint distance covariance of u with the attributes in v, for each pair of a stack.
+    """Return the joint distance covariance of u with the attributes in v, for each of K pairs.
 
     Parameters
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Values of the attributes. Columns of 0 and 1 that are never both 1 in a row are the classes of one
-        attribute.
+        Values of the attributes. Columns of 0 and 1 are treated as the classes of one attribute if no row has
+        a 1 in two of them.
     form
         ``"standardised"``: the signed root of the sum of the terms that contain u. In the standardised form,
         u and every attribute have variance 1, summed over the classes of an attribute. ``"published"``:
@@ -45,14 +45,14 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     Returns
     -------
     (K,) array
-        Joint distance covariances, which tend to 0 for many rows only if u is jointly independent of the
-        attributes. Pairs with fewer than four rows get 0.
+        Joint distance covariances. As the number of rows grows, the covariances tend to 0 only if u is
+        jointly independent of the attributes. Pairs with fewer than four rows get 0.
     """
     return _of_stack(u, v, form, together=False)
 
 
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the distance covariance of u and the vector of all columns of v, for each pair of a stack.
+    """Return the distance covariance of u and the vector of all columns of v, for each of K pairs.
 
     The parameters and the result are the same as in :func:`jdcov`. The published form of the result is dCov².
     """
@@ -60,17 +60,19 @@ def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
 
 def attributes(columns: Array) -> list[list[int]]:
-    """Return the column indices (d, n) of each attribute: one column, or exclusive columns of 0 and 1.
+    """Return the indices of each attribute's columns (d, n): one column, or one column of 0 and 1 per class.
 
     >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
     [[0, 1], [2]]
     """
-    high = columns == columns.max(axis=1, keepdims=True)
-    binary = (high | (columns == columns.min(axis=1, keepdims=True))).all(axis=1) & ~high.all(axis=1)
+    is_high = columns == columns.max(axis=1, keepdims=True)
+    binary = (is_high | (columns == columns.min(axis=1, keepdims=True))).all(axis=1) & ~is_high.all(axis=1)
     groups: list[list[int]] = []
     for j in range(len(columns)):
-        beside = (group for group in groups if all(binary[[j, *group]]) and not (high[j] & high[group]).any())
-        if group := next(beside, None):
+        compatible_groups = (
+            group for group in groups if all(binary[[j, *group]]) and not (is_high[j] & is_high[group]).any()
+        )
+        if group := next(compatible_groups, None):
             group.append(j)
         else:
             groups.append([j])
@@ -80,11 +82,13 @@ def attributes(columns: Array) -> list[list[int]]:
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
     """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most 8 products are returned, those with the largest variance over the stack. With `alone`, only the
-    products are returned.
+    At most 8 products are returned, those with the largest variance over all pairs. If `alone` is true, only
+    the products are returned.
     """
-    of_each = attributes(v.reshape(-1, v.shape[2]).T)
-    pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
+    columns_of_attributes = attributes(v.reshape(-1, v.shape[2]).T)
+    pairs = [
+        pair for two in itertools.combinations(columns_of_attributes, 2) for pair in itertools.product(*two)
+    ]
     ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
     products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
     largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
@@ -100,10 +104,10 @@ def scaled(
     together: bool = False,
     eps: float = DOUBLE,
 ) -> list[Array]:
-    """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with masses (m,).
+    """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with weights (m,).
 
-    Columns that are constant on `rows`, up to rounding by `eps`, are omitted. With `together`, all attributes
-    are joined into one.
+    Columns that are constant on `rows`, up to rounding by `eps`, are omitted. If `together` is true, all
+    attributes are joined into one attribute.
     """
     learned = columns if rows is None else columns[:, rows]
     varying = varies(learned, eps=eps)
@@ -144,7 +148,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return the unbiased JdCov² of variables (n, k) with c = 1, or the sum of the terms with the first."""
+    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms with the first variable."""
     n = len(variables[0])
     if n < 4:
         return 0.0

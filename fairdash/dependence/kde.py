@@ -1,9 +1,10 @@
 """Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al., 2019), in numpy and
 torch, for raw values or normal scores.
 
-The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices. Computing
-it takes O(Gn) exponentials instead of O(G²n). The same code serves numpy arrays (without importing torch) and
-torch tensors. For tensors, it is differentiable in u and v and can serve as a training penalty.
+The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices. The
+density takes O(Gn) exponentials instead of O(G²n). The same code serves numpy arrays (without importing
+torch) and torch tensors. For tensors, the result is differentiable in u and v and can serve as a training
+penalty.
 
 >>> u = np.random.default_rng(0).normal(size=(3, 200))
 >>> hgr_kde(u, u**2).shape
@@ -41,16 +42,16 @@ _MAX_LINES = 1_000
 _NO_MASS = 1e-12
 #: Constant added to the published density before normalisation for HGR, as in the published code.
 _DAMPING = 1e-10
-#: Distance in bandwidths beyond which a kernel, of about 1e-40, is replaced by 0. Smaller products underflow,
-#: and underflowing products take a processor a hundred times as long as other products.
+#: Distance in bandwidths beyond which a kernel, which is about 1e-40, is replaced by 0. Smaller products
+#: underflow, and a processor needs a hundred times as long for them as for other products.
 _MAX_DISTANCE = 13.6
-#: Number of lines on either side of a line whose kernels are computed from the kernels of this line.
+#: Number of neighbours, on either side of a grid line, whose kernels are computed from the line's kernel.
 _SIDE_LINES = 6
 _EXP_HALF, _EXP_ONE = np.exp(-0.5), np.exp(-1.0)
 #: Maximum number of values of a product of permuted kernels that are in memory at once.
 _MAX_NUMBERS = 4_000_000
-#: Number of permuted rows whose kernels are in memory at a time; larger arrays would be newly allocated each
-#: time.
+#: Number of permuted rows whose kernels are in memory at a time; the system
+#: would allocate larger arrays anew each time.
 _MAX_PERMUTED = 25_000
 
 
@@ -87,7 +88,7 @@ def hgr_kde(
 
     Returns
     -------
-    (...) array, or (K, B) of permutations
+    (...) array, or (K, B) with permutations
         HGR_KDE in [0, 1]: 0 for independence or a constant input, and 1 for a deterministic link that the
         bandwidth resolves.
 
@@ -115,7 +116,7 @@ def chi2_kde(
 
     Returns
     -------
-    (...) array, or (K, B) of permutations
+    (...) array, or (K, B) with permutations
         χ² divergence, at least the square of :func:`hgr_kde`, with no upper bound.
     """
     return _one_measure(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
@@ -129,16 +130,17 @@ def hgr_kde_scores(
     permutations: NDArray[np.intp] | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
+    """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each of K pairs.
 
-    HGR does not change under increasing maps of u or v, but its kernel estimate from raw values does. A
-    single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and
-    too narrow for its tail. Normal scores (van der Waerden) have the same distribution for all data.
+    An increasing transformation of u or v leaves HGR unchanged, but changes its kernel estimate from raw
+    values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed
+    variable and too narrow for its tail. Normal scores (van der Waerden) have the same distribution for all
+    data.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Variables, of which only the mid-ranks are used; tied values share one rank.
+        Variables; only their mid-ranks are used, and tied values share one rank.
     sample_weight : (K, n) array, optional
         Non-negative weights of the rows, which also weight the ranks.
     permutations : (B, n) array, optional
@@ -148,7 +150,7 @@ def hgr_kde_scores(
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
+    (K,) array, or (K, B) with permutations
         HGR_KDE in [0, 1]: 0 for independence, and 1 for a deterministic link that the bandwidth resolves.
     """
     if permutations is not None and sample_weight is not None:
@@ -174,7 +176,7 @@ def _one_measure(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return HGR, or χ² if `which` is 1, of each pair, (...), or of each permutation, (K, B)."""
+    """Return HGR (χ² if `which` is 1) for each pair, (...), or for each permutation, (K, B)."""
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
@@ -240,15 +242,15 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Return the kernel of every row at every grid point, (..., G, n); equal members share one array."""
-    if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
-        # All models share one s, whose kernels take most of the time.
+    """Return the kernel of every row at every grid point, (..., G, n); equal variables share one array."""
+    if isinstance(x, np.ndarray) and x.ndim == 2 and _are_equal(x) and _are_equal(sample_weight):
+        # All models share one s, so its kernels, which take most of the time, are computed only once.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
     return _kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
 
 
-def _are_alike(x: Any) -> bool:
-    """Return whether all members of a stack (K, n) are equal; ``None`` counts as equal."""
+def _are_equal(x: Any) -> bool:
+    """Return whether all K variables (K, n) are equal; ``None`` counts as equal."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
@@ -286,8 +288,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
-    # All members of a stack share the longest grid. Lines beyond a member's grid are set to 0, so that its
-    # value does not depend on the other members.
+    # All pairs share the longest grid. Lines beyond a pair's grid are set to 0, so that its value does not
+    # depend on the other pairs.
     inside = (index <= steps)[..., None]
     return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
 
@@ -295,19 +297,23 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
 def _gaussians(t: Array, count: int) -> Array:
     """Return exp(−(t − j)² / 2) for lines j = 0 … count − 1, (..., count, n), from positions t (..., n).
 
-    The code computes few exponentials by exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one
-    factor at a time. Beyond :data:`_MAX_DISTANCE` lines, the result is inexact but negligibly small.
+    To save exponentials, the code uses exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2) and
+    multiplies by one factor at a time. Beyond :data:`_MAX_DISTANCE` lines, the result is inexact but
+    negligibly small.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _SIDE_LINES + 1
     for start in range(0, count, width):
         middle = min(start + _SIDE_LINES, count - 1)
         d = np.clip(t - middle, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
-        up = np.exp(d)
+        growth = np.exp(d)
         d *= d
         d *= -0.5
         np.exp(d, out=kernels[..., middle, :])
-        for step, factor, last in ((-1, _EXP_HALF / up, start), (1, up, min(start + width, count) - 1)):
+        for step, factor, last in (
+            (-1, _EXP_HALF / growth, start),
+            (1, growth, min(start + width, count) - 1),
+        ):
             if step > 0:
                 factor *= _EXP_HALF
             for line in range(middle, last, step):
@@ -324,7 +330,7 @@ def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> A
         share = sample_weight / xp.sum(sample_weight, axis=-1, keepdims=True)
         centred = x - xp.sum(share * x, axis=-1, keepdims=True)
         variance = xp.sum(share * centred**2, axis=-1, keepdims=True)
-    # Zeros are replaced before the root, whose gradient at 0 is infinite.
+    # Zeros are replaced before taking the square root, whose gradient at 0 is infinite.
     varies = variance > 0
     return xp.where(varies, centred, xp.zeros_like(centred)) / xp.sqrt(
         xp.where(varies, variance, xp.ones_like(variance))

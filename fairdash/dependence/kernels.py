@@ -1,12 +1,12 @@
 """Dependence by kernels and by distances: HSIC, HSIC of ranks, kernel canonical correlation and distance
 correlation, which is HSIC with a kernel of distances (Sejdinovic et al., 2013).
 
-With growing numbers of rows, distance correlation (Székely, Rizzo and Bakirov 2007) tends to 0 only under
+As the number of rows grows, distance correlation (Székely, Rizzo and Bakirov 2007) tends to 0 only under
 independence. The joint distance correlation uses products of distances and detects links that no single
 column reveals.
 
 A Gaussian kernel matrix of one variable has nearly low rank. An incomplete n × r Cholesky factor replaces the
-n × n matrix, so that a value costs O(n r²).
+n × n matrix, so that one value takes O(n r²) operations.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from fairdash.utils.rounding import varies
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Share of the kernel matrix's trace that the factor may miss.
+#: Maximum share of the trace of the kernel matrix that the Cholesky factor may omit.
 _MAX_OMITTED = 1e-8
 #: Number of values from whose distances the median distance is computed.
 _N_MEDIAN_VALUES = 200
 #: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
-#: Maximum numbers of distances in memory if s has several columns: for two variables, and for all columns.
+#: Maximum numbers of distances in memory if s has several columns: for the distance correlation, and for the
+#: joint distance correlation.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Maximum number of rows, over all permutations, that are compared at once, and of pairs that are compared
-#: individually at once.
+#: Maximum number of rows (over all permutations) that are processed at once, and maximum number of pairs of
+#: rows that are compared individually at once.
 _CACHED, _PAIRS = 10_000, 12_000
-#: Number of rows of a part whose pairs are compared individually, and the increase of this number for small
-#: inputs, for which function calls take longer than pairs.
-_PART, _PART_OF_FEW = 12, 40_000
+#: Pairs are compared individually within parts of about _PART_ROWS + _EXTRA_ROWS / (number of values) rows.
+#: Small inputs have larger parts, because function calls then take longer than comparisons of pairs.
+_PART_ROWS, _EXTRA_ROWS = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """Return the normalised Hilbert–Schmidt independence criterion of each pair of a stack.
+    """Return the normalised Hilbert–Schmidt independence criterion of each of K pairs.
 
     The criterion is ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median
     distance (Gretton et al., 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
@@ -52,7 +53,7 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
+    (K,) array, or (K, B) with permutations
         Criterion in [0, 1]; 1 if the distances between rows in u and in v agree, up to scale. With few rows,
         the criterion is above 0 even under independence.
     """
@@ -62,7 +63,7 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the normalised HSIC (:func:`hsic`) of the mid-ranks (Póczos, Ghahramani and Schneider 2012).
 
-    Increasing maps of u or v do not change the HSIC of mid-ranks.
+    An increasing transformation of u or v leaves the HSIC of mid-ranks unchanged.
     """
     return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
@@ -82,7 +83,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
+    (K,) array, or (K, B) with permutations
         Maximal correlation in [0, 1), reduced by the regularisation.
     """
 
@@ -118,14 +119,14 @@ def _value_by_pair(
     features: Callable[[Array], Array],
     value: Callable[[Array], float],
 ) -> Array:
-    """Return the value of the product of each pair's features, (K,), or of each permutation, (K, B)."""
+    """Return the value for the product of the features of each pair, (K,), or of each permutation, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
         f, g = features(a), features(b)
         if permutations is None:
             values.append(value(f.T @ g))
         else:
-            # A permutation of the rows permutes their features.
+            # Permuting the rows permutes the features in the same way, so they are not computed again.
             values.append([value(f.T @ g[order]) for order in permutations])
     return np.minimum(values, 1.0)
 
@@ -167,13 +168,13 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Values; several columns are each standardised before their Euclidean distances are computed.
+        Values; if there are several columns, each column is standardised, and Euclidean distances are used.
     permutations : (B, n) array, optional
         Orders of the rows of v.
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
+    (K,) array, or (K, B) with permutations
         Distance correlation in [0, 1]; 1 if v is a linear function of u. With few rows, distance correlation
         is well above 0 even under independence.
     """
@@ -200,7 +201,7 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
 
 
 def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
-    """Return the mean product of doubly centred distances from uncentred ones: S1 + S2 − 2 S3 (eq. 2.18)."""
+    """Return S1 + S2 − 2 S3, the mean product of doubly centred distances, from raw distances (eq. 2.18)."""
     return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
 
 
@@ -229,11 +230,11 @@ def _mean_product(u: Array, v: Array) -> Array:
     The mean is 2 / n² times 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, where D is the sum of the
     products over pairs with v_i < v_j. The function divides the rows, sorted by v, recursively at the median
     of u. Rows in different halves have a known order in both variables, so D needs only counts and sums of
-    the rows before each row. Pairs within the smallest parts are compared individually. The computation takes
+    the rows before each row. Within the smallest parts, every pair of rows is compared. The computation takes
     O(n log n) steps.
     """
     members, n = u.shape
-    levels = int(np.log2(max(n / (_PART + _PART_OF_FEW / v.size), 1.0)))
+    levels = int(np.log2(max(n / (_PART_ROWS + _EXTRA_ROWS / v.size), 1.0)))
     part = -(-n // 2**levels)
     width = part << levels
     # Padding rows have the highest u and the lowest v, so they contribute to no pair of D.
@@ -251,16 +252,16 @@ def _mean_product(u: Array, v: Array) -> Array:
         x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
         halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
         low_x, low_y = halves_x[:, 0], halves_y[:, 0]
-        whole = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
-        # The code adds or subtracts the contribution of those rows of the other half that precede each row.
+        level_sum = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
+        # For each row, the code adds or subtracts the contribution of the earlier rows of the other half.
         nodes = np.arange(len(rows))[:, None, None]
         before = rows - 2 * half * nodes - np.arange(half)
         sums = np.zeros((len(rows), 2, half + 1))
         np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
         others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
         products = halves_x * (halves_y * before - others)
-        whole += (products[:, 1] - products[:, 0]).sum(axis=1)
-        total += whole.reshape(members, -1).sum(axis=1)
+        level_sum += (products[:, 1] - products[:, 0]).sum(axis=1)
+        total += level_sum.reshape(members, -1).sum(axis=1)
     x, y = (each.reshape(members, -1, part) for each in (x, y))
     # Each piece fits in the processor's cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
@@ -302,9 +303,9 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     Returns
     -------
     (K,) array
-        Joint distance correlation in [0, 1]. For many rows, it tends to 0 only if u is jointly independent of
-        the columns. With one column, the joint version equals distance correlation. Noise keeps the joint
-        distance correlation above 0.
+        Joint distance correlation in [0, 1]. As the number of rows grows, the value tends to 0 only if u is
+        jointly independent of the columns. With one column, the joint version equals distance correlation.
+        In finite samples, noise keeps the value above 0.
 
     Notes
     -----
@@ -323,20 +324,20 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
 def _joint_value(u: Array, columns: Array) -> float:
     """Return the value of one pair, (n,) and (d, n), in pieces of rows."""
     n = len(u)
-    every = standardised(np.stack([u, *(x for x in columns if varies(x))]))
+    columns_and_u = standardised(np.stack([u, *(x for x in columns if varies(x))]))
     step = max(1, _JOINT_PIECE // n)
     pieces = [slice(start, start + step) for start in range(0, n, step)]
-    means = np.empty_like(every)
+    means = np.empty_like(columns_and_u)
     for rows in pieces:
-        means[:, rows] = np.abs(every[:, rows, None] - every[:, None, :]).mean(axis=-1)
-    size = np.zeros(len(every))
+        means[:, rows] = np.abs(columns_and_u[:, rows, None] - columns_and_u[:, None, :]).mean(axis=-1)
+    size = np.zeros(len(columns_and_u))
     for rows in pieces:
-        size += (_centred_rows(every, means, rows) ** 2).sum(axis=(1, 2))
+        size += (_centred_rows(columns_and_u, means, rows) ** 2).sum(axis=(1, 2))
     size = np.sqrt(size / n**2)
     # The sums of A·K, of K² and of the rows of K determine the sums after double centring.
     together, squares, sums = 0.0, 0.0, np.empty(n)
     for rows in pieces:
-        parts = _centred_rows(every, means, rows) / size[:, None, None]
+        parts = _centred_rows(columns_and_u, means, rows) / size[:, None, None]
         product = np.prod(parts[1:] + 1, axis=0)
         together += float((parts[0] * product).sum())
         squares += float((product**2).sum())
@@ -347,8 +348,8 @@ def _joint_value(u: Array, columns: Array) -> float:
     return float(np.sqrt(np.clip(together / n**2 / np.sqrt(spread), 0.0, 1.0)))
 
 
-def _centred_rows(every: Array, means: Array, rows: slice) -> Array:
+def _centred_rows(columns_and_u: Array, means: Array, rows: slice) -> Array:
     """Return E|x − X| + E|x' − X| − |x − x'| − E|X − X'| for some rows x and all x', (columns, rows, n)."""
-    distance = np.abs(every[:, rows, None] - every[:, None, :])
+    distance = np.abs(columns_and_u[:, rows, None] - columns_and_u[:, None, :])
     centred: Array = means[:, rows, None] + means[:, None, :] - distance - means.mean(axis=-1)[:, None, None]
     return centred

@@ -25,7 +25,7 @@ class Measure:
     lower, upper
         Range of the estimated quantity. A held-out or unbiased estimate may fall below ``lower`` by chance.
     signed
-        Whether the sign is a direction, so that opposite values are equally strong dependence.
+        Whether the sign is a direction, so that a value and its negative show equally strong dependence.
     symmetric
         Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change
         slightly, because the folds change.
@@ -42,7 +42,8 @@ class Measure:
     seeded
         Whether the measure draws random numbers, so that ``random_state`` matters.
     quick
-        Whether computing a value takes milliseconds, so that a page may redraw it as a slider moves.
+        Whether a value takes only milliseconds, so that a page may update the value while a user moves a
+        slider.
     discrete
         Whether the measure accepts only variables with few distinct values.
     accepts_weights

@@ -1,4 +1,4 @@
-"""Shared parts of the neural measures: inputs, folds, networks and stacked training with early stopping."""
+"""Code shared by the neural measures: inputs, folds, networks, and training of many networks at once."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Rows:
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return the selected members of the stack; an index may occur several times."""
+        """Return the selected pairs (members); an index may occur several times."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
-        """Return the rows of each member that the indices (K, m) select."""
+        """Return the rows of each pair that the indices (K, m) select."""
         chosen = (
             x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
         )
         return Rows(*chosen)
 
     def each(self, index: Tensor) -> Rows:
-        """Return the same selected rows of every member."""
+        """Return the same selected rows of every pair."""
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
     def weighing(self, factor: Tensor) -> Rows:
@@ -136,7 +136,7 @@ class Settings:
         checks.require(
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
             "hidden",
-            "The hidden layers are not usable",
+            "The hidden layers are not valid",
             "Give one whole number of units, at least 1, per layer.",
         )
         checks.require(
@@ -148,7 +148,7 @@ class Settings:
         checks.require(
             n_steps is None or (n_steps == int(n_steps) and n_steps >= 1),
             "n_steps",
-            "The number of steps is not usable",
+            "The number of steps is not valid",
             "Give a whole number of at least 1.",
         )
         checks.finish()
@@ -158,7 +158,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Assign n rows to folds; to score fold k, the networks stop early on fold k + 1 and train on the others.
+    """Assign n rows to folds: networks that score fold k stop early on fold k + 1 and train on the others.
 
     Returns
     -------
@@ -170,7 +170,8 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     fold_numbers = np.arange(folds)[:, None]
     scoring, stopping = fold == fold_numbers, fold == (fold_numbers + 1) % folds
     training = [np.flatnonzero(row) for row in ~(scoring | stopping)]
-    # If very few rows leave none for training, the early-stopping rows are used for training as well.
+    # If there are too few rows for a separate training set, the early-stopping rows are also used for
+    # training.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
@@ -187,7 +188,7 @@ class BufferedMLP:
     Parameters
     ----------
     start
-        Initial networks. Their weights are copied, or shared with the start if `shares` is true.
+        Initial networks. The class copies their weights, or updates them in place if `shares` is true.
 
     Attributes
     ----------
@@ -239,7 +240,7 @@ class BufferedMLP:
         return x
 
     def gradients(self, slope: Tensor) -> list[Tensor]:
-        """Return parameter gradients, given the objective's derivatives by the last outputs of `forward`."""
+        """Return the gradients of the parameters from the gradients of the last outputs of `forward`."""
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
@@ -256,10 +257,10 @@ class BufferedMLP:
         return result
 
     def _buffer(self, name: str, layer: int, shape: Sequence[int], like: Tensor) -> Tensor:
-        have = self._buffers.get((name, layer))
-        if have is None or have.shape != torch.Size(shape):
-            have = self._buffers[name, layer] = torch.empty(*shape, dtype=like.dtype)
-        return have
+        buffer = self._buffers.get((name, layer))
+        if buffer is None or buffer.shape != torch.Size(shape):
+            buffer = self._buffers[name, layer] = torch.empty(*shape, dtype=like.dtype)
+        return buffer
 
 
 def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: float) -> None:
@@ -267,8 +268,8 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
 
     Functions from a default initialisation are almost linear between −2 and 2. A unit tanh(a(x − c)) rises
     around c over a width of 1/a. Here, the centres c are spaced evenly over ±1.8, and the slopes a are drawn
-    log-uniformly from ``slowest`` to ``steepest``. The networks can then represent fast associations from the
-    first step.
+    log-uniformly from ``slowest`` to ``steepest``. The networks can then represent associations with many
+    waves from the first step on.
     """
     weight, bias = net.weights[0], net.biases[0]
     _, units, n_in = weight.shape
@@ -283,7 +284,7 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
 
 
 class Learner(Protocol):
-    """Networks of M members that maximise an objective."""
+    """M networks, or pairs of networks, each of which maximises an objective."""
 
     parameters: list[nn.Parameter]
 
@@ -297,21 +298,21 @@ class Learner(Protocol):
 
 
 def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
-    """Maximise each member's objective by Adam with a short warm-up and a cosine decay to 0.
+    """Maximise each member's objective by Adam, whose learning rate rises briefly and then decays to 0.
 
-    A step uses all training rows, or a random ``BATCH`` of a large table. If there are `held` rows, each
+    A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `held` rows, each
     member ends with the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
     optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
-    rise = [min(1.0, (step + 1) / (_WARM_UP * n_steps)) for step in range(n_steps)]
-    fall = [0.5 * (1 + math.cos(math.pi * step / n_steps)) for step in range(n_steps)]
-    optimiser.follow(np.array(rise) * fall)
+    warm_up = [min(1.0, (step + 1) / (_WARM_UP * n_steps)) for step in range(n_steps)]
+    decay = [0.5 * (1 + math.cos(math.pi * step / n_steps)) for step in range(n_steps)]
+    optimiser.follow(np.array(warm_up) * decay)
     generator = torch.Generator().manual_seed(settings.seed)
     best: Tensor | None = None
     best_parameters: list[Tensor] = []
 
-    def look(held: Rows) -> None:
+    def keep_best(held: Rows) -> None:
         nonlocal best, best_parameters
         with torch.no_grad():
             value = learner.score(held)
@@ -325,13 +326,13 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
 
     for step in range(n_steps):
         if held is not None and step % _STEPS_PER_CHECK == 0:
-            look(held)
+            keep_best(held)
         rows = learned
         if count > 2 * BATCH:
             rows = learned.each(torch.randperm(count, generator=generator)[:BATCH])
         optimiser.step(learner.gradients(rows))
     if held is not None:
-        look(held)
+        keep_best(held)
         with torch.no_grad():
             for new, old in zip(parameters, best_parameters, strict=True):
                 new.copy_(old)

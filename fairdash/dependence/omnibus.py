@@ -1,13 +1,14 @@
 """Omnibus test of independence, which combines several quick measures with one set of permutations.
 
-Every single measure misses some links. In the omnibus test, each measure is a correlation, or a sum of
-squared correlations, between functions of u and functions of v. The functions are the values themselves,
-smooth functions of the ranks from slow to fast, and indicators of the ends of the range. A permutation
-therefore costs only one product of two matrices. Each order of v, including the observed order, gets a
-p-value for each measure: the share of all orders that reach its value. The statistic of an order is its
-smallest p-value over the measures. The p-value of the test is the share of the orders whose statistic is no
-larger than that of the observed order. The test treats all orders alike, so its p-value is exact if the
-orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
+Each single measure fails to detect some kinds of dependence. In the omnibus test, each measure is a
+correlation, or a sum of squared correlations, between functions of u and functions of v. The functions are
+the values themselves, smooth functions of the ranks, from slow to fast waves, and indicators of the lowest
+and the highest values. A permutation therefore costs only one product of two matrices. Each order of v,
+including the observed order, gets a p-value for each measure: the share of all orders in which the measure is
+at least as large. The statistic of an order is its smallest p-value over the measures. The p-value of the
+test is the share of the orders whose statistic is no larger than that of the observed order. The test treats
+all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young 1993; Pesarin and
+Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -82,29 +83,29 @@ _COMPONENTS = (
         id="trend",
         title="Rank correlation (Spearman)",
         called="the rank correlation",
-        sees="any rise or fall, however uneven",
+        sees="a rising or falling trend, even if it is not linear",
     ),
     Component(
         id="smooth",
-        title="Squared correlations of 4 slow functions of either",
-        called="the sum of squared correlations of slow curves",
-        sees="curves, spreads that change, rings",
+        title="Squared correlations of 4 slow functions of u with 4 of v",
+        called="the sum of squared correlations between slow curves",
+        sees="curves, changes of the spread, and rings",
     ),
     Component(
         id="waves_of_v",
-        title="The same with all 34 functions of v",
+        title="Squared correlations of 4 slow functions of u with all 34 of v",
         called="the sum of squared correlations with fast curves along {v}",
         sees="changes that alternate many times along v, and jumps",
     ),
     Component(
         id="waves_of_u",
-        title="The same with all 34 functions of u",
+        title="Squared correlations of all 34 functions of u with 4 slow ones of v",
         called="the sum of squared correlations with fast curves along {u}",
         sees="changes that alternate many times along u, and jumps",
     ),
     Component(
         id="ends",
-        title="The same with the top and bottom 3 % and 10 % of either",
+        title="Squared correlations that involve the top and bottom 3 % and 10 % of u or v",
         called="the sum of squared correlations in the tails",
         sees="a few unusual rows in the tails",
     ),
@@ -124,7 +125,7 @@ class IndependenceTest:
     ----------
     p_value
         Combined p-value of the smallest p-value over the measures, in [1 / (1 + B), 1]. Under independence,
-        the combined p-value is at most α in at most a share α of samples. The combined p-value is 1 if u or v
+        the probability of a combined p-value of at most α is at most α. The combined p-value is 1 if u or v
         is constant.
     p_values
         P-value of each measure alone, by its id in :data:`COMPONENTS`. The smallest of these p-values is not
@@ -135,8 +136,8 @@ class IndependenceTest:
     n_permutations
         Number B of permutations or multipliers.
     by_multipliers
-        Whether scores were multiplied by random signs, as in large tables, instead of permuting rows. With
-        random signs, the p-value holds its level approximately.
+        Whether the test multiplied scores by random signs, as it does for large tables, instead of permuting
+        rows. With random signs, the level of the test is approximate.
     """
 
     p_value: float
@@ -147,7 +148,7 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """Return the smallest possible p-values if every measure detects a link, and if only one does.
+        """Return the smallest possible p-values in two cases: every measure detects a link, or only one does.
 
         If only one measure detects a link, each of the other measures may rank a different order first.
         """
@@ -177,19 +178,20 @@ def independence_test(
         Finite numbers, such as predictions.
     v : (n,) array
         Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
-        classes are encoded as 0 and 1. With more classes, every measure uses the membership of each class,
-        and the order of the classes has no effect.
+        classes are encoded as 0 and 1. With more classes, every measure uses an indicator of each class, and
+        the order of the classes has no effect.
     sample_weight : (n,) array, optional
         Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. Permutations
-        keep the weight with u in one run and with v in the other. The p-value is the larger of both results.
-        The larger p-value is valid unless the weight depends on both u and v.
+        keep the weight with u in one run and with v in the other. The p-value is the larger of the two
+        p-values, which is valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows. Whole groups exchange their values of v (see
         :class:`fairdash.dependence.grouping.Blocks`), or share one random sign in large tables.
     n_permutations
         Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. The
         p-value combines six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119
-        permutations, and m tests with Holm's correction need 120 m − 1 (1,999 suffice for sixteen).
+        permutations, and m tests with Holm's correction need 120 m − 1 permutations (1,999 permutations
+        suffice for sixteen tests).
     random_state
         Seed of the permutations or multipliers.
 
@@ -220,7 +222,7 @@ def independence_test(
     codes_of_v = class_columns(v, as_codes=True) if holds_text(v) else v
     pair = Pairs.of(u, codes_of_v, sample_weight, groups, single=True)
     if pair.v.ndim != 2:
-        raise OptionError.of("The test takes one column v", "Give one column at a time.", column="v")
+        raise OptionError.of("The test accepts only one column v", "Give one column at a time.", column="v")
     if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
         pair = pair.rows(np.flatnonzero(counted))
     n, codes = pair.u.shape[1], pair.groups
@@ -248,7 +250,7 @@ def independence_test(
 
 
 def least_p(values: Array) -> tuple[float, Array]:
-    """Return the combined p-value of the smallest p-value, from the values of each measure for each order.
+    """Return the p-value of the smallest p-value over the measures, from each measure's value for each order.
 
     Parameters
     ----------
@@ -260,7 +262,8 @@ def least_p(values: Array) -> tuple[float, Array]:
     p_value : float
         Share of all B + 1 orders whose smallest p-value is at most that of the first order.
     p_values : (M,) array
-        P-value of each measure alone: the share of all orders that reach the value of the first order.
+        P-value of each measure alone: the share of all orders in which its value is at least that of the
+        first order.
     """
     sizes = np.abs(values)
     count = sizes.shape[1]
@@ -283,7 +286,7 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     v : (n,) array
         Values of v, or functions of v.
     orders : (B, n) array
-        For each row, the row from which it gets v; B may be 0.
+        For each row, the number of the row from which it gets v; B may be 0.
     weight : (n,) array, optional
 
     Returns
@@ -314,7 +317,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
     # If there is one u and every order contains each row once, permuting the functions of u is faster,
-    # because u has fewer.
+    # because there are fewer of them.
     moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
@@ -332,7 +335,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         else:
             tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
-        # The first functions are 1, so that their products are sums of weights, which weighted covariances
+        # The first functions are 1, so their products are the sums of weights that weighted covariances
         # need.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
@@ -396,7 +399,7 @@ def multiplied_values(
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
     of_v = _centred(side.functions[order], share) * share[:, None]
     # The null distribution is approximate, so single precision suffices.
-    single = (of_v * n).astype(np.float32)
+    of_v_single = (of_v * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
     # Each piece contains only complete blocks.
@@ -411,7 +414,7 @@ def multiplied_values(
                 rows = slice(ends[piece[0]], ends[piece[-1] + 1])
                 scores = np.concatenate(
                     [
-                        (of_u_single[rows, f, None] * single[rows, None, g]).reshape(-1, p * q)
+                        (of_u_single[rows, f, None] * of_v_single[rows, None, g]).reshape(-1, p * q)
                         for (f, g), (p, q) in zip(side.blocks, side.shapes, strict=True)
                     ],
                     axis=1,

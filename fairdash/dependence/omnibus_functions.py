@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 #: Number of slow functions of each variable.
 FEW = 4
-#: Sizes of the ends of the range, as shares of the rows.
-_ENDS = (0.03, 0.1)
+#: Shares of the rows at each end of the range that indicators mark.
+_END_SHARES = (0.03, 0.1)
 #: The table of functions has these columns: the constant 1, the values, slow functions, end indicators and
 #: fast functions.
 _VALUES, _SLOW = 1, slice(2, 2 + FEW)
-_AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_ENDS))
+_AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_END_SHARES))
 FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
 _SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
 #: Sets of functions of u and of v whose products are scores.
@@ -43,7 +43,7 @@ class Side(NamedTuple):
     Attributes
     ----------
     functions : (n, Q) array
-        Functions of v, of which the first is 1.
+        Functions of v; the first function is the constant 1.
     narrow
         Number of leading functions of v that are multiplied by the fast functions of u.
     blocks
@@ -60,7 +60,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, v: Array, *, are_classes: bool = False) -> Side:
-        """Make the functions from values v (n,) or from class codes; two classes count as values 0 and 1."""
+        """Make the functions from values v (n,) or from class codes; two classes become values 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
         indicators = category_basis(v.astype(np.intp))
@@ -77,7 +77,7 @@ class Side(NamedTuple):
 
 
 def _measures(tall: Array, wide: Array) -> Array:
-    """Return the measures, (M, K, B), from covariances `tall` (few of u, all of v) and `wide` (fast, few)."""
+    """Return the measures, (M, K, B), from covariances: `tall` (few functions of u) and `wide` (few of v)."""
 
     def squares(of_u: slice, of_v: slice) -> Array:
         return _squares(tall[:, of_u, :, of_v])
@@ -111,14 +111,14 @@ def _squares(block: Array) -> Array:
 
 
 def functions_of(x: Array) -> Array:
-    """Return functions of each row of a stack, (K, n, P): constant, values, slow functions, ends, fast ones.
+    """Return functions of each variable, (K, n, P): constant, values, slow, end indicators, fast functions.
 
-    Every row counts once in the ranks; weights are used only when products are summed. All functions except
+    The ranks ignore weights; weights are used only when products are summed. All functions except
     the first have mean 0. The variance of a function is 1, or 0 if ties allow fewer functions.
     """
     smooth = basis(x)
     ranks = mid_ranks(x)
-    ends = [side for share in _ENDS for side in (ranks < share, ranks > 1 - share)]
+    ends = [side for share in _END_SHARES for side in (ranks < share, ranks > 1 - share)]
     result = np.empty((*x.shape, FAST.stop))
     result[..., 0] = 1.0
     result[..., _VALUES] = standardised(x)

@@ -161,12 +161,12 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
     x, y = np.asarray(u, dtype=np.float64), np.asarray(f, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
         raise OptionError.of(
-            "The points don't make a curve",
+            "The points don't define a curve",
             "Give at least two points with finite coordinates.",
             column="points",
         )
     if len(np.unique(x)) < len(x):
-        raise OptionError.of("Two points have the same u", "Give each point a u of its own.", column="points")
+        raise OptionError.of("Two points have the same u", "Give each point a different u.", column="points")
     order = np.argsort(x)
     x, y = x[order], y[order]
     return Pattern(

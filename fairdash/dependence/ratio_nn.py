@@ -1,10 +1,11 @@
-"""χ² divergence and mutual information of a stack of pairs, by networks that learn the density ratio.
+"""χ² divergence and mutual information of K pairs, by networks that learn the density ratio.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
-Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al., 2018). Here, P is the joint law and Q is the product of
-the margins. The same network h gives both measures. For χ², the function f = 2(c eʰ − 1) is inserted into the
-dual form of Algorithm 1, E_P[f] − E_Q[f + f²/4], which becomes 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on
-the dual form, as published, is unstable, because the largest ratio in the batch dominates the gradient.
+Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al., 2018). Here, P is the joint distribution and Q is the
+product of the margins. The same network h gives both measures. For χ², the module inserts the function f =
+2(c eʰ − 1) into the dual form of Algorithm 1, E_P[f] − E_Q[f + f²/4], which becomes 2c E_P[eʰ] − c² E_Q[e²ʰ]
+− 1. Direct ascent on the dual form, as published, is unstable, because the largest ratio in the batch
+dominates the gradient.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
 #: Default numbers of training steps.
 _STEPS = {"cross_fit": 300, "in_sample": 300}
-#: Numbers of samples from the product of the margins per row: in a step, for early stopping and for the
-#: value.
+#: Numbers of samples per row from the product of the margins: in a training step, for early stopping, and for
+#: the final value.
 _SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
 
 
@@ -42,8 +43,7 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the χ² divergence of the joint distribution from the product of its margins, for each pair of a
-    stack.
+    """Return the χ² divergence between the joint distribution and the product of its margins, for K pairs.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def chi2_nn(
         Variables, which enter the network as normal quantiles of their mid-ranks. Increasing transformations
         do not change the divergence.
     random_state
-        Seed of initial weights, folds and batches; all members of the stack use the same seed.
+        Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the mean over five folds. Each fold is scored by a network that was trained on three
         other folds and stopped early on the fourth. The cross-fitted value estimates a lower bound and may be
@@ -65,7 +65,7 @@ def chi2_nn(
     -------
     (K,) array
         χ² divergence: 0 for independence, with no upper bound. On average, the values are lower bounds: for
-        Gaussians, they are about a tenth too low at ρ = 0.6 and two fifths too low at ρ = 0.9.
+        Gaussians, they are about 10 % too low at ρ = 0.6 and 40 % too low at ρ = 0.9.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def mi_mine(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the mutual information in nats of each pair of a stack, by MINE.
+    """Return the mutual information in nats of each of K pairs, by MINE.
 
     The parameters and errors are the same as in :func:`chi2_nn`.
 
@@ -99,7 +99,7 @@ def mi_mine(
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the training rows, (M,).
+    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that maximises it on the training rows, (M,).
 
     The density ratio is capped at the number n of training rows, which is the largest ratio that n rows can
     reveal. Without the cap, one sample from the product of the margins would outweigh all others near a
@@ -128,7 +128,7 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 class _Ratio:
-    """Log density ratio h of M members, on samples from the joint law and the product of the margins."""
+    """M networks that estimate the log ratio h of the joint density to the product of the marginal ones."""
 
     def __init__(self, members: int, settings: Settings) -> None:
         widths, seeds = [2, *settings.hidden, 1], [settings.seed] * members
@@ -145,7 +145,7 @@ class _Ratio:
         return torch.cat([rows.u.repeat(1, 1, 1 + shifts), v], dim=1)
 
     def __call__(self, rows: Rows, shifts: int) -> tuple[Tensor, Tensor]:
-        """Return h on the joint law, (M, n), and on the product of the margins, (M, shifts * n)."""
+        """Return h on the joint distribution, (M, n), and on the product of the margins, (M, shifts * n)."""
         h, n = self.net(self.samples(rows, shifts))[:, 0], rows.u.shape[2]
         return h[:, :n], h[:, n:]
 
@@ -200,13 +200,14 @@ def _trained(u: Array, v: Array, settings: Settings) -> Array:
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
-    """Return the means of both values over the held-out folds, (K,) each."""
+    """Return the means of χ² and of the mutual information over the held-out folds, (K,) each."""
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
     by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     learned, stopping_rows, scored = (
-        by_fold.rows(index.repeat(count, 1)) for index in (training, _places(stopping), _places(scoring))
+        by_fold.rows(index.repeat(count, 1))
+        for index in (training, _row_indices(stopping), _row_indices(scoring))
     )
     ratio = _Ratio(count * folds, settings)
     neural.train(ratio, learned, settings, held=stopping_rows)
@@ -215,7 +216,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
         return [value(*samples).view(count, folds).mean(dim=1) for value in (_chi2, _mi)]
 
 
-def _places(mask: Tensor) -> Tensor:
+def _row_indices(mask: Tensor) -> Tensor:
     """Return the row indices of each mask, cut to equal length by omitting the last row of longer masks."""
     fewest = int(mask.sum(dim=1).min())
     return torch.stack([row.nonzero()[:fewest, 0] for row in mask])

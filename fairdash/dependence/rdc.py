@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Relative size below which a direction counts as a rounding error (R's cancor also uses 1e-7).
-_NO_SIZE = 1e-7
+_MIN_RELATIVE_SIZE = 1e-7
 
 
 def hgr_rdc(
@@ -38,17 +38,17 @@ def hgr_rdc(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables, of which only the mid-ranks are used. Tied values share one rank, so the order of the rows
+        Variables; only their mid-ranks are used. Tied values share one rank, so the order of the rows
         has no effect. With several columns, the sines use random sums of the columns' ranks.
     sample_weight : (K, n) array, optional
     random_state
-        Seed of the projections. All members of a stack use the same projections, and so do both variables.
+        Seed of the projections. All pairs, and both variables, use the same projections.
     n_projections
         Number of sines of each variable (k in the source).
     scale
         Twice the standard deviation of a projection's coefficients (s in the source).
     repeats
-        Number of draws; the result is their median.
+        Number of draws of the projections; the result is the median over the draws.
     permutations : (B, n) array, optional
         Permutations of the rows of v.
     weight_moves
@@ -56,9 +56,9 @@ def hgr_rdc(
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
-        RDC in [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so RDC misses fast
-        associations.
+    (K,) array, or (K, B) with permutations
+        RDC in [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so RDC misses
+        associations that have many waves.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def hgr_rdc(
     for name, value in (("n_projections", n_projections), ("repeats", repeats)):
         require_count(value, column=name)
     if not 0 < scale < np.inf:
-        raise OptionError.of("The scale is not usable", "Give a number above 0.", column="scale")
+        raise OptionError.of("The scale is not valid", "Give a number above 0.", column="scale")
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
@@ -115,7 +115,7 @@ def _principal(features: Array, mass: Array) -> Array:
     centred = features - mass @ features
     triangle = np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r")
     _, size, axes = np.linalg.svd(triangle, full_matrices=False)
-    is_large = size > _NO_SIZE * size[0]
+    is_large = size > _MIN_RELATIVE_SIZE * size[0]
     result = np.zeros_like(features)
     result[:, : is_large.sum()] = centred @ (axes[is_large].T / size[is_large])
     return result
@@ -124,7 +124,7 @@ def _principal(features: Array, mass: Array) -> Array:
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
     """Return the largest correlation of each pair's directions, (K,), or of each permutation of v, (K, B).
 
-    If f has a single member, this member is paired with every member of g.
+    If f belongs to a single variable, this variable is paired with every variable of g.
     """
     values = []
     for k in range(len(g.member)):

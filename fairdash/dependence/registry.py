@@ -20,7 +20,7 @@ _MEASURES = (
         signed=True,
         accepts_weights=True,
         zero="no linear link, but possibly a curved one",
-        one="all points on a rising line (−1: a falling one)",
+        one="all points on a rising line (−1: on a falling line)",
         fails_when="The link is curved: a U shape gives 0. One outlier can create or hide a correlation.",
         source="Pearson (1895)",
         implementation="classical:pearson",
@@ -48,8 +48,8 @@ _MEASURES = (
         signed=True,
         rank_based=True,
         rank_based_s=True,
-        zero="equally many pairs agree and disagree in order",
-        one="every pair of rows agrees in order (−1: disagrees)",
+        zero="half of the pairs of rows have the same order in u and in v, and half have the opposite order",
+        one="every pair of rows has the same order in u and in v (−1: the opposite order)",
         fails_when="The link is not monotone: a U shape gives 0.",
         source="Kendall (1945), tie-corrected τ_b; scipy.stats.kendalltau",
         implementation="classical:kendall",
@@ -94,8 +94,8 @@ _MEASURES = (
         id="kcca",
         title="Kernel canonical correlation",
         symbol="KCCA",
-        zero="no smooth function of u is correlated with one of v",
-        one="not reached: the regularisation keeps it below",
+        zero="no smooth function of u is correlated with a smooth function of v",
+        one="not reached: the regularisation keeps the value below 1",
         fails_when="The link is fast or tails are heavy: functions steeper than the kernel are penalised.",
         source="Bach and Jordan (2002)",
         implementation="kernels:kcca",
@@ -121,10 +121,10 @@ _MEASURES = (
         title="Maximal correlation by kernel density (HGR_KDE)",
         symbol="HGR_KDE",
         accepts_weights=True,
-        zero="the smoothed distribution is a product: independent at the resolution of the bandwidth",
+        zero="the smoothed values are independent: no link at the resolution of the bandwidth",
         one="a function of u equals a function of v",
-        fails_when="The link is faster than the bandwidth: a fast cosine gives nearly 0. Or tails are "
-        "heavy: one outlier can raise the value, and the noise floor, up to 1.",
+        fails_when="The link has waves shorter than the bandwidth: a fast cosine gives nearly 0. Or the "
+        "tails are heavy: one outlier can raise the value, and the noise floor, up to 1.",
         source="Mary et al. (2019); Witsenhausen (1975)",
         interval_of="the maximal correlation of the kernel-smoothed data, which is below HGR",
         implementation="kde:hgr_kde",
@@ -137,11 +137,10 @@ _MEASURES = (
         rank_based=True,
         rank_based_s=True,
         accepts_weights=True,
-        zero="the smoothed distribution of the ranks is a product: independent at the resolution of the "
-        "bandwidth",
+        zero="the smoothed ranks are independent: no link at the resolution of the bandwidth",
         one="a function of u equals a function of v",
-        fails_when="The link is faster than the bandwidth: with 300 rows its test misses some links of five "
-        "waves, and ten waves give nearly 0.",
+        fails_when="The link has waves shorter than the bandwidth: with 300 rows, the test misses some links "
+        "with five waves, and links with ten waves give nearly 0.",
         source="Mary et al. (2019) on the normal scores of van der Waerden (1952)",
         interval_of="the maximal correlation of the kernel-smoothed ranks, which is below HGR",
         implementation="kde:hgr_kde_scores",
@@ -156,11 +155,11 @@ _MEASURES = (
         seeded=True,
         accepts_weights=True,
         zero="no slow sine of u's rank is correlated with a slow sine of v's rank",
-        one="sums of such sines agree exactly",
+        one="a sum of slow sines of u's rank equals a sum of slow sines of v's rank",
         fails_when="The link is fast or has jumps, which slow sines can't follow. Or ties are ranked in "
-        "row order, as in a Python port. The authors' R code averages them.",
+        "row order, as in a Python port. The authors' R code averages the ranks of ties.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
-        interval_of="the largest correlation of its random sines of the ranks, which is at most HGR",
+        interval_of="the largest correlation between random sines of the ranks, which is at most HGR",
         implementation="rdc:hgr_rdc",
         floats_per_row=60,
     ),
@@ -178,8 +177,8 @@ _MEASURES = (
         multivariate=True,
         zero="on new rows, the learned functions of u and of v are uncorrelated",
         one="a function of u equals a function of v",
-        fails_when="It is evaluated in-sample: 200 rows of pure noise give about 0.7, 500 rows about "
-        "0.5. Or there are too few rows for a fast link.",
+        fails_when="The evaluation is in-sample: 200 rows of pure noise give about 0.7, 500 rows about "
+        "0.5. Or the link has too many waves for the number of rows.",
         source="paper, Algorithm 2",
         implementation="hgr_nn:hgr_nn",
         learned="hgr_nn:fitted_functions",
@@ -212,9 +211,9 @@ _MEASURES = (
         symbol="χ²_KDE",
         upper=math.inf,
         accepts_weights=True,
-        zero="the smoothed distribution is a product: independent at the resolution of the bandwidth",
-        one="no special meaning: it is unbounded, and an upper bound of HGR²",
-        fails_when="The link is strong: smoothing keeps it far below the true value, which goes to infinity.",
+        zero="the smoothed values are independent: no link at the resolution of the bandwidth",
+        one="no special meaning: χ² has no upper bound, and HGR² is at most χ²",
+        fails_when="The link is strong: smoothing keeps the value far below the true χ², which is unbounded.",
         source="Mary et al. (2019)",
         interval_of="the χ² divergence of the kernel-smoothed data, which is below χ²",
         implementation="kde:chi2_kde",
@@ -231,10 +230,10 @@ _MEASURES = (
         fitted=True,
         seeded=True,
         quick=False,
-        zero="on new rows, the network finds ratio 1 between the joint distribution and the product of the "
-        "margins",
-        one="no special meaning: it is unbounded, and an upper bound of HGR²",
-        fails_when="The link is strong: it is a lower bound, two fifths too low for Gaussians with ρ = 0.9.",
+        zero="on new rows, the network finds no difference between the joint distribution and the product of "
+        "the margins",
+        one="no special meaning: χ² has no upper bound, and HGR² is at most χ²",
+        fails_when="The link is strong: the value is a lower bound, 40 % too low for Gaussians with ρ = 0.9.",
         source="paper, Algorithm 1 (dual form); ratio learned as in MINE",
         implementation="ratio_nn:chi2_nn",
         floats_per_row=400,
@@ -245,7 +244,7 @@ _MEASURES = (
         symbol="MI_KSG",
         upper=math.inf,
         zero="independent",
-        one="one nat; it is unbounded",
+        one="one nat; mutual information has no upper bound",
         fails_when="The link is nearly deterministic: the estimate then only grows with the number of rows.",
         source="Kraskov, Stögbauer and Grassberger (2004); ties as in Gao et al. (2017)",
         implementation="classical:mi_ksg",
@@ -261,9 +260,9 @@ _MEASURES = (
         fitted=True,
         seeded=True,
         quick=False,
-        zero="on new rows, the network finds ratio 1 between the joint distribution and the product of the "
-        "margins",
-        one="one nat; it is unbounded",
+        zero="on new rows, the network finds no difference between the joint distribution and the product of "
+        "the margins",
+        one="one nat; mutual information has no upper bound",
         fails_when="The link is nearly deterministic: the estimate is at most the logarithm of the number "
         "of rows.",
         source="Belghazi et al. (2018)",
@@ -298,7 +297,7 @@ _MEASURES = (
         zero="the average u below every quantile of s equals the overall average",
         one="averages below a quantile of s differ from the overall average by one unit of u (such as 1 "
         "€), on average",
-        fails_when="Groups differ in spread but not in average. Or they differ at the top of s: "
+        fails_when="Groups differ in spread but not in average. Or only groups with high s differ: "
         "cumulative averages dilute the difference.",
         source="the authors' public code: groups s ≤ quantile",
         implementation="fairquant:fairquant_cumulative_values",
@@ -308,9 +307,9 @@ _MEASURES = (
         title="Joint distance correlation with several columns",
         symbol="JdCor",
         multivariate=True,
-        zero="independent of the columns together, in the limit of many rows",
-        one="a straight line in one column; below 1 with more columns (a coin that is the product of "
-        "two others gives 0.76)",
+        zero="u is jointly independent of the columns, in the limit of many rows",
+        one="u is a linear function of the only column; with more columns, the value is below 1 (0.76 if u "
+        "is a random sign that is the product of two others)",
         fails_when="There are many columns, which dilute a link with one of them. Or there are few rows: "
         "noise then gives 0.1 or more. The run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
@@ -323,7 +322,7 @@ _MEASURES = (
         title="Joint distance covariance with several attributes",
         symbol="JdCov",
         multivariate=True,
-        zero="independent of the attributes together, in the limit of many rows",
+        zero="u is jointly independent of the attributes, in the limit of many rows",
         one="no special meaning: u and each attribute have variance 1",
         fails_when="The link is weak: the square is unbiased, so that noise gives values on both sides of 0. "
         "The run time grows with the square of the number of rows.",
@@ -338,7 +337,7 @@ _MEASURES = (
         title="Distance covariance with all attributes as one vector",
         symbol="CCdCov",
         multivariate=True,
-        zero="independent of the attributes together, in the limit of many rows",
+        zero="u is jointly independent of the attributes, in the limit of many rows",
         one="no special meaning: u and each attribute have variance 1",
         fails_when="There are many attributes: distances between vectors dilute a link with one of them, or "
         "with a combination. The run time grows with the square of the number of rows.",

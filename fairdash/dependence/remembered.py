@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_known: dict[tuple[object, ...], Array] = {}
-_MAX_KNOWN = 64
+_cached: dict[tuple[object, ...], Array] = {}
+_MAX_CACHED = 64
 
 
 def remembered(compute: Callable[[], Array], *asked: object) -> Array:
@@ -24,9 +24,9 @@ def remembered(compute: Callable[[], Array], *asked: object) -> Array:
         (item.shape, sha256(item.tobytes()).digest()) if isinstance(item, np.ndarray) else item
         for item in asked
     )
-    value = _known.get(key)
+    value = _cached.get(key)
     if value is None:
-        value = _known[key] = compute()
-        if len(_known) > _MAX_KNOWN:
-            _known.pop(next(iter(_known)), None)
+        value = _cached[key] = compute()
+        if len(_cached) > _MAX_CACHED:
+            _cached.pop(next(iter(_cached)), None)
     return value.copy()

@@ -47,7 +47,7 @@ def hgr_spline(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return the spline HGR of each pair of a stack, in closed form and without a seed.
+    """Return the spline HGR of each of K pairs, in closed form and without a seed.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def hgr_spline(
         a group as fewer rows.
     evaluation
         ``"corrected"``: the in-sample value minus the contribution of noise. More than two functions per
-        variable are used only if the rows support them; see :mod:`fairdash.dependence.spline_corrected`. If v
-        has one column, step functions are added, which capture jumps and the ends of the range. The corrected
-        value has the smallest error of the three evaluations, on average over the links of
+        variable are used only if there is enough evidence; see :mod:`fairdash.dependence.spline_corrected`.
+        If v has one column, step functions are added, which capture jumps and the ends of the range. The
+        corrected value has the smallest error of the three evaluations, on average over the links of
         docs/estimators.md. Under independence, the corrected value is 0 in about three of five samples, so a
         test must decide whether there is a link. ``"cross_fit"``: the correlation of f(u) and g(v) on the
         held-out rows of ten folds, which were used neither to fit f and g nor to select their smoothness. The
@@ -73,14 +73,14 @@ def hgr_spline(
         first canonical correlation on the rows to which f and g were fitted, for which noise gives a positive
         value.
     permutations : (B, n) array, optional
-        Orders of the rows of v. The corrected value reuses its functions, and the cross-fitted value draws
-        new folds for each order.
+        Orders of the rows of v. For each order, the corrected value reuses the functions, and the
+        cross-fitted value draws new folds.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
-    (K,) array, or (K, B) of permutations
+    (K,) array, or (K, B) with permutations
         Spline HGR: 0 for independence, and at most 1, for a deterministic link that splines can represent.
 
     Raises
@@ -123,7 +123,8 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def hgr_of_bases(f: Basis, g: Basis) -> Array:
-    """Return the cross-fitted spline HGR of one column with each numeric or categorical member of `g`, (B,).
+    """Return the cross-fitted spline HGR of one column with each (numeric or categorical) column of `g`,
+    (B,).
 
     >>> from fairdash.dependence.spline_basis import category_basis, number_basis
     >>> v = np.linspace(0, 1, 200)
@@ -161,7 +162,7 @@ def scores(
     )
     tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    # If one row has nearly all the weight, the folds without this row may have no weight.
+    # If one row has nearly all the weight, the other folds together may have no weight.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _held_out_values(f, a, place_u), _held_out_values(g, b, place_v)
@@ -171,7 +172,8 @@ def scores(
 
 
 def _held_out_values(functions: Basis, coefficients: Array, place: Index) -> Array:
-    """Return the values of each fold's function on its rows; ``(K, folds, P) -> (K, folds, size)``."""
+    """Return the values of each fold's function on the fold's rows; ``(K, folds, P) -> (K, folds,
+    size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
     # The function of every fold is computed at every position, and each fold then selects the positions of
@@ -204,8 +206,8 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         prediction = predicted_correlation(s, p / rows, q / rows)
         better = prediction > predicted
         predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
-        # An earlier choice with more functions may have left coefficients beyond the number of functions of
-        # this choice.
+        # An earlier choice with more functions may have left coefficients of functions that this choice
+        # does not use.
         for result, new in ((a, x), (b, y)):
             result[better] = 0.0
             result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])
@@ -213,13 +215,13 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 
 
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
-    """Return table positions of u and v, and masses, of the rows of each fold; (K, folds, size) each.
+    """Return the table positions of u and v, and the masses, of each fold's rows; (K, folds, size) each.
 
     The fold of a row is a hash of the ranks of u and v and of the row's number among equal rows, so that
     neither the order of the table nor the units matter. Equal rows are assigned at random rather than evenly,
     because folds with the same share of every cell would share the same noise. Groups are assigned in
     descending order of size, with ties in random order, to the fold with the fewest rows, as in
-    scikit-learn's GroupKFold. With groups, all members of the stack have the same folds. Shorter folds are
+    scikit-learn's GroupKFold. If there are groups, all pairs have the same folds. Shorter folds are
     padded with rows of mass 0.
     """
     count, n = f.position.shape
@@ -241,24 +243,24 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
         inside = np.arange(n) - np.repeat(np.cumsum(filled) - filled, filled)
     shape = (count, folds, int(inside.max()) + 1)
 
-    def dealt(x: NDArray[Any]) -> NDArray[Any]:
+    def by_fold(x: NDArray[Any]) -> NDArray[Any]:
         result = np.zeros(shape, dtype=x.dtype)
         result[:, fold, inside] = np.take_along_axis(x, np.broadcast_to(order, x.shape), axis=-1)
         return result
 
     mass = np.ones((count, n)) if weight is None else weight
-    return dealt(f.position), dealt(g.position), dealt(mass)
+    return by_fold(f.position), by_fold(g.position), by_fold(mass)
 
 
 def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index:
-    """Return a pseudo-random order of each member's rows, (K, n), independent of their order in the table."""
-    by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
-    ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
-    starts = np.zeros_like(by)
+    """Return a pseudo-random order of each pair's rows, (K, n), independent of their order in the table."""
+    order = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
+    ordered, place = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
+    starts = np.zeros_like(order)
     starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, place[1:])
     number = (place - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
     drawn = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
-    return np.take_along_axis(by, drawn, axis=-1)
+    return np.take_along_axis(order, drawn, axis=-1)
 
 
 def _hashed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

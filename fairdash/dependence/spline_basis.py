@@ -19,20 +19,20 @@ from scipy.special import ndtri
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Number of knot intervals; a fast association needs about three intervals per wave.
+#: Number of knot intervals; an association with many waves needs about three intervals per wave.
 INTERVALS = 32
 #: Number of functions besides the constant.
 WIDTH = INTERVALS + 2
 #: Maximum share of the axis that one repeated value may occupy, so that many zeros leave knots for the other
 #: values.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 counts as redundant if its part orthogonal to smoother functions has less
-#: variance.
+#: A function of variance about 1 counts as redundant if its part that is orthogonal to smoother functions has
+#: less variance than this.
 _MIN_NEW_VARIANCE = 1e-7
 #: Maximum mean product of two functions that count as uncorrelated.
 _MAX_CORRELATION = 1e-6
-#: Candidate numbers of functions of the two variables. A fast association needs many functions of one
-#: variable, but rarely of both.
+#: Candidate numbers of functions of the two variables. An association with many waves needs many functions of
+#: one variable, but rarely of both.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
 #: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
@@ -43,15 +43,15 @@ _PIECE = 64
 
 @dataclass(frozen=True)
 class Basis:
-    """Uncorrelated functions on the rows of a stack, with mean 0 and variance 1, from smooth to rough.
+    """Uncorrelated functions of K variables, on their rows, with mean 0 and variance 1, from smooth to rough.
 
     Attributes
     ----------
     tables : list of (n, P) arrays
-        Values of the functions at the rows, in ascending order of x. If ties leave no further function,
-        columns are zero.
+        Values of the functions at the rows, in ascending order of x. If ties allow fewer functions, the
+        remaining columns are zero.
     member : (K,) array of int
-        Index of each member's table; members with the same ties share a table.
+        Index of each variable's table; variables with the same ties share a table.
     position : (K, n) array of int
         Position of each row when the rows are sorted in ascending order.
     dense : (K, n) array of int
@@ -64,29 +64,29 @@ class Basis:
     dense: Index
 
     def part(self, members: slice) -> Basis:
-        """Return the functions of the selected members of the stack."""
+        """Return the functions of the selected variables."""
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat a stack's only member `count` times."""
+        """Repeat the basis of a single variable `count` times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
 
     def reordered(self, orders: Index) -> Basis:
-        """Return a stack's only member in several orders of the rows, (B, n), as one member per order."""
+        """Repeat the basis of a single variable in several orders of the rows, (B, n), as B variables."""
         member = np.zeros(len(orders), dtype=np.intp)
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) -> Basis:
-    """Return the spline basis of each member of a stack.
+    """Return the spline basis of each of K variables.
 
     Parameters
     ----------
     x : (K, n) or (K, n, d) array
-        Values, of which only the ranks are used. Rows with equal values have equal function values. With
+        Values; only their ranks are used. Rows with equal values have equal function values. With
         several columns, the functions of all columns form one basis: the d smoothest functions, one per
         column, come first.
     sample_weight : (K, n) array, optional
@@ -108,13 +108,18 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     if sample_weight is None:
         untied = None if tails else untied_table
         return tabulated(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
-    plain = tabulated(x, functions)
+    unweighted = tabulated(x, functions)
     share = np.empty_like(sample_weight, dtype=np.float64)
     np.put_along_axis(
-        share, plain.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
+        share, unweighted.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
     )
-    tables = [orthonormal(plain.tables[i], row_mass) for i, row_mass in zip(plain.member, share, strict=True)]
-    return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
+    tables = [
+        orthonormal(unweighted.tables[i], row_mass)
+        for i, row_mass in zip(unweighted.member, share, strict=True)
+    ]
+    return Basis(
+        tables=tables, member=np.arange(len(x)), position=unweighted.position, dense=unweighted.dense
+    )
 
 
 def _smooth(mass: Array) -> Array:
@@ -136,7 +141,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     Returns
     -------
     Basis
-        Basis with one member. If there are more levels than functions, the rarest levels are merged.
+        Basis of one variable. If there are more levels than functions, the rarest levels are merged.
     """
     _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.empty(len(counts), dtype=np.intp)
@@ -152,14 +157,14 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
 
 
 def number_basis(values: Array) -> Basis:
-    """Return smooth functions of the ranks of a numeric column, (n,), as a basis with one member."""
+    """Return smooth functions of the ranks of a numeric column, (n,), as a basis of one variable."""
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
 def tabulated(
     x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
-    """Return functions of the ranks of a stack, computed once for all members with the same ties.
+    """Return functions of the ranks of K variables, computed once for all variables with the same ties.
 
     Parameters
     ----------
@@ -168,8 +173,8 @@ def tabulated(
         Function that returns the values (m, P) of the functions, given the masses of m distinct values in
         ascending order.
     untied
-        Function that returns the values (n, P) of the functions at n different values, a shortcut for this
-        common case.
+        Function that returns the values (n, P) of the functions at n different values, as a shortcut for data
+        without ties.
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
@@ -178,25 +183,25 @@ def tabulated(
     position = np.empty_like(order)
     np.put_along_axis(position, order, np.broadcast_to(np.arange(n), x.shape), axis=-1)
     ordered = np.take_along_axis(x, order, axis=-1)
-    fresh = np.ones(x.shape, dtype=bool)
-    fresh[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
+    is_new_value = np.ones(x.shape, dtype=bool)
+    is_new_value[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
     tables: list[Array] = []
     table_of: dict[bytes, int] = {}
     member = np.zeros(len(x), dtype=np.intp)
     for row in range(len(x)):
-        key = fresh[row].tobytes()
+        key = is_new_value[row].tobytes()
         if key not in table_of:
             table_of[key] = len(tables)
-            if untied is not None and fresh[row].all():
+            if untied is not None and is_new_value[row].all():
                 tables.append(untied(n))
             else:
-                values = np.cumsum(fresh[row]) - 1
+                values = np.cumsum(is_new_value[row]) - 1
                 tables.append(functions(np.bincount(values) / n)[values])
         member[row] = table_of[key]
     # Without ties, the position is the rank among the distinct values.
     dense = position
-    if not fresh.all():
-        dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
+    if not is_new_value.all():
+        dense = np.take_along_axis(np.cumsum(is_new_value, axis=-1) - 1, position, axis=-1)
     return Basis(tables=tables, member=member, position=position, dense=dense)
 
 
@@ -204,13 +209,13 @@ def _additive(x: Array, sample_weight: Array | None) -> Basis:
     count, n, columns = x.shape
     rows = np.broadcast_to(np.arange(n), (count, n))
     parts = [basis(x[:, :, j], sample_weight, tails=True) for j in range(columns)]
-    together = [
+    combined_tables = [
         np.stack([part.tables[part.member[k]][part.position[k]] for part in parts], axis=-1).reshape(n, -1)
         for k in range(count)
     ]
     weight = np.ones((count, n)) if sample_weight is None else sample_weight
     share = weight / weight.sum(axis=-1, keepdims=True)
-    tables = [orthonormal(functions, mass) for functions, mass in zip(together, share, strict=True)]
+    tables = [orthonormal(functions, mass) for functions, mass in zip(combined_tables, share, strict=True)]
     dense = parts[0].dense
     for part in parts[1:]:
         dense = dense * n + part.dense
@@ -228,13 +233,13 @@ def untied_table(n: int) -> Array:
 
 def axis_of(mass: Array) -> Array:
     """Return the position in (0, 1) of each distinct value: its mid-rank, with a limited share per value."""
-    cut = np.minimum(mass, _MAX_ATOM)
-    cut = cut / cut.sum()
-    return np.cumsum(cut) - cut / 2
+    capped_mass = np.minimum(mass, _MAX_ATOM)
+    capped_mass = capped_mass / capped_mass.sum()
+    return np.cumsum(capped_mass) - capped_mass / 2
 
 
 def splines(place: Array, *, count: int = WIDTH) -> Array:
-    """Return functions from smooth to rough, still correlated, at positions in [0, 1], (m, count)."""
+    """Return functions from smooth to rough, not yet orthogonal, at positions in [0, 1], (m, count)."""
     coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
     for start in range(0, len(place), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -396,7 +401,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
 
 
 def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
-    """Yield coefficients of f and g, their correlation and their numbers of functions, for each choice."""
+    """Yield coefficients of f and g, their correlation and the numbers of functions, for each choice."""
     for many, few in SIZES:
         for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
             if p >= q:
@@ -426,8 +431,9 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
 def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     """Predict the correlation on new rows from the largest singular value s, with p and q functions per row.
 
-    Noise inflates the singular value of a signal and rotates its singular vectors. The corrected value is
-    √((s² − p − q)² − 4pq) / s, or 0 if noise alone reaches s (Gavish and Donoho 2017, equation 7).
+    Noise increases the singular value of a signal and changes the direction of its singular vectors. The
+    corrected value is √((s² − p − q)² − 4pq) / s, or 0 if noise alone can give s (Gavish and Donoho 2017,
+    equation 7).
     """
     inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
     signal = s > np.sqrt(p) + np.sqrt(q)

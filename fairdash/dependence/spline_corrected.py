@@ -1,10 +1,10 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-The estimate starts with two functions of each variable, which always count. Further smooth functions, and
-then step functions, raise the estimate if the rows support them. The weight of this gain grows continuously
-from 0 to 1 with the evidence, so that the best of many sizes does not inflate a weak link by chance. If both
-columns have ties, such as many zeros, a few rows may determine a correlation. The correction then uses the
-number of these few rows.
+The estimate starts with two functions of each variable, which always have full weight. Further smooth
+functions, and then step functions, raise the estimate if there is enough evidence. The weight of this gain
+grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of functions
+would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may determine a
+correlation. The correction then uses the number of these few rows.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
 Tables = list[tuple[Array, Array, Array, Array]]
 
-#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and at which they count
-#: fully, calibrated on the distributions of benchmarks/one_number_laws.py.
+#: Tracy–Widom statistics (:func:`evidence`) at which the weight of smooth functions starts to rise from 0 and
+#: reaches 1, calibrated on the distributions of benchmarks/one_number_laws.py.
 _SMOOTH = (1.5, 4.0)
-#: Tracy–Widom statistics at which step functions begin to count and at which they count fully. Step functions
-#: are more numerous than smooth functions, and their tables have longer tails.
+#: Tracy–Widom statistics at which the weight of step functions starts to rise from 0 and reaches 1. Step
+#: functions are more numerous than smooth functions, and their statistics have longer tails.
 _STEPS = (4.0, 7.0)
-#: Gain of steps over smooth functions, times √n, at which steps begin to count and at which they count fully.
+#: Gain of steps over smooth functions, times √n, at which the weight of steps starts to rise and reaches 1.
 _ADVANTAGE = (1.5, 1.8)
-#: Range of prediction differences, times √n, within which the finest steps are preferred, because they follow
-#: jumps most closely.
-_CLOSE = (2.4, 2.6)
+#: Differences between predictions, times √n, over which the preference for the finest steps fades. The finest
+#: steps follow jumps most closely.
+_CLOSE_PREDICTIONS = (2.4, 2.6)
 #: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
 #: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
@@ -51,7 +51,7 @@ _PIECE = 256
 ROWS_A_CELL = 7.5
 #: Maximum of E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E
 #: h² / p² is at most 1.4.
-_RATIO = 1.5
+_MAX_SPREAD_RATIO = 1.5
 #: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
 #: Maximum and minimum number of equal cells of one variable if the other has the cells of :func:`tail_edges`.
@@ -75,7 +75,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     (...) array
         Correlation √r, where r is the larger root of s² = (r + p(1 − r))(r + q(1 − r)) / r. The sample value
         converges to s in this equation as rows and functions grow together (Bao, Hu, Pan and Zhou 2019,
-        Annals of Statistics 47). Below s² = (√(p(1 − q)) + √(q(1 − p)))², noise alone reaches s and no root
+        Annals of Statistics 47). Below s² = (√(p(1 − q)) + √(q(1 − p)))², noise alone can give s and no root
         is real, so the returned correlation is 0. Just above this threshold, the returned correlation is (pq
         / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per variable and 300 rows.
     """
@@ -89,7 +89,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
 
 
 def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
-    """Return the standardised excess of the largest canonical correlation over independence.
+    """Return the standardised excess of the largest canonical correlation over its value under independence.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def corrected_of(
 ) -> Array:
     """Return the corrected value of each pair, (K,), from its functions, where v has `columns` columns."""
     count, n = f.position.shape
-    rows, fewest = _rows_of(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
+    rows, fewest = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
         a, b, weights = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        value, predicted = _smooth(*of_all_rows(a, b, weights), a, b, weights, rows[piece], columns)
+        value, predicted = _smooth_estimate(*of_all_rows(a, b, weights), a, b, weights, rows[piece], columns)
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
             tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), weights, rows[piece], tied)
@@ -133,10 +133,10 @@ def corrected_of(
     return result
 
 
-def _rows_of(
+def _effective_rows(
     kish: Array, u: Index, v: Index, weight: Array | None, columns: int, groups: Index | None
 ) -> tuple[Array, float]:
-    """Return the effective number of rows of each pair, and the smallest one, which determines the cells.
+    """Return the effective number of rows of each pair, and the smallest number, which determines the cells.
 
     Rows of a group are not independent if both u and v are similar within the group. The effective number of
     rows for an average of f(u)·g(v) is then smaller by the factor 1 + (m − 1)·ρ_u·ρ_v. Here, m is the mean
@@ -150,8 +150,10 @@ def _rows_of(
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
     # If v has several columns, rows of a group may be equal in any of the columns.
-    alike = _intraclass_correlation(u, groups) * (_intraclass_correlation(v, groups) if columns == 1 else 1.0)
-    return kish / (1 + (size - 1) * alike), float((kish / size).min())
+    similarity = _intraclass_correlation(u, groups) * (
+        _intraclass_correlation(v, groups) if columns == 1 else 1.0
+    )
+    return kish / (1 + (size - 1) * similarity), float((kish / size).min())
 
 
 def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
@@ -161,7 +163,7 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
     if ranks.strides[0] == 0:
-        # All members of the stack share one column.
+        # All pairs share one column, which is ranked once.
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
@@ -169,13 +171,13 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
-def _smooth(
+def _smooth_estimate(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """Return the value of the fewest functions plus the weighted gain of more, and the best prediction."""
+    """Return the estimate of the fewest functions plus the weighted gain of more, and the best prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
-    p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
+    p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
     # Without ties, all functions are spread over all rows.
     tied = _has_ties(f) | _has_ties(g) if columns == 1 else np.ones(s.shape[1], dtype=bool)
@@ -188,7 +190,7 @@ def _smooth(
     # Noise adds pq / n to the squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
-    shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
+    shares = support * _smooth_step(evidence(s, p, q, n), *_SMOOTH)
     gain = (shares * (corrected(s, p / n, q / n) - base)).max(axis=0)
     return base + np.maximum(gain, 0.0), predicted_correlation(s, p / n, q / n).max(axis=0)
 
@@ -207,18 +209,21 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     -------
     (...) array
         Number of rows, divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence,
-        the variance of the sum of the squared correlations is this divisor times 2pq / n², its value for
-        normal functions. If both columns are mostly zeros, few rows have nonzero values in both columns.
+        the variance of the sum of the squared correlations is this divisor times 2pq / n², which is the
+        variance for normal functions. If both columns are mostly zeros, few rows have nonzero values in both
+        columns.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
-    """Return the weight of p functions, which falls from 1 to 0 if too few rows have values far from 0."""
+    """Return the weight of p functions, which falls from 1 to 0 if few rows determine the functions."""
     uneven = squares / np.maximum(p, 1.0) ** 2
-    support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _RATIO / np.maximum(uneven, 1.0))
-    return _between(support, 2 / 3, 1.0)
+    support = np.maximum(
+        rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _MAX_SPREAD_RATIO / np.maximum(uneven, 1.0)
+    )
+    return _smooth_step(support, 2 / 3, 1.0)
 
 
 def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
@@ -255,24 +260,24 @@ def _has_ties(x: Basis) -> NDArray[np.bool_]:
     return np.asarray(x.dense.max(axis=1) < x.dense.shape[1] - 1)
 
 
-def _functions(x: Basis) -> Array:
-    """Return the number of nonzero functions among the first 1, 2, …, which ties reduce; (K or 1, P)."""
+def _n_nonzero_functions(x: Basis) -> Array:
+    """Return how many of the first 1, 2, … functions are nonzero (ties reduce the number), (K or 1, P)."""
     counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
     return counts[x.member]
 
 
-def _between(x: Array, low: float, high: float) -> Array:
-    """Return a smooth cubic function, which is 0 up to `low` and 1 from `high`."""
+def _smooth_step(x: Array, low: float, high: float) -> Array:
+    """Return a smooth cubic function of x that is 0 below `low` and 1 above `high`."""
     t = np.clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * (3 - 2 * t)
 
 
 def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the value of smooth functions, moved towards the value of steps if steps predict more."""
+    """Return the smooth estimate, moved towards the estimate of steps if steps predict a higher value."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))
-    # Powers of the table bound the eigenvalue, and higher powers more tightly, so the exact eigenvalue is
+    # Powers of the table bound the eigenvalue, and higher powers give tighter bounds, so the exact value is
     # rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
@@ -293,9 +298,11 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
     value = np.zeros_like(best)
     for one, prediction in zip(values, predictions, strict=True):
-        value = value + _between(root * (prediction - best), -_CLOSE[1], -_CLOSE[0]) * (one - value)
-    advantage = _between(root * (best - predicted[pairs_left]), *_ADVANTAGE)
-    share = _between(shown, *_STEPS) * advantage
+        value = value + _smooth_step(
+            root * (prediction - best), -_CLOSE_PREDICTIONS[1], -_CLOSE_PREDICTIONS[0]
+        ) * (one - value)
+    advantage = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
+    share = _smooth_step(shown, *_STEPS) * advantage
     moved = smooth.copy()
     moved[pairs_left] += share * (value - moved[pairs_left])
     return moved
@@ -303,14 +310,15 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
 
 @dataclass(frozen=True)
 class Cells:
-    """Cell numbers of the rows of a stack.
+    """Cell numbers of the rows of K variables.
 
     Attributes
     ----------
     tails : (K, n) array
         Cell numbers for the edges of :func:`tail_edges`.
     fine : (K, n) array or None
-        Cell numbers for as many equal cells as the rows allow, or ``None`` if the rows allow too few cells.
+        Cell numbers for the largest number of equal cells that the rows allow, or ``None`` if they allow too
+        few.
     n_tails, n_fine
         Numbers of cells.
     """
@@ -337,7 +345,7 @@ class Cells:
             else:
                 ranks[table] = (np.arange(n) + 0.5) / n
 
-        def at(cell_of: Callable[[Array], NDArray[Any]]) -> Codes:
+        def cell_numbers(cell_of: Callable[[Array], NDArray[Any]]) -> Codes:
             cells = cell_of(ranks).astype(np.uint16)
             if len(cells) == 1:
                 return np.take(cells[0], x.position, mode="clip")
@@ -345,8 +353,8 @@ class Cells:
 
         fine = None
         if finest >= _MIN_CELLS:
-            fine = at(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
-        return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
+            fine = cell_numbers(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
+        return cls(cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
 
 
 def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDArray[np.bool_]) -> Tables:
@@ -364,7 +372,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     list of (gram, p, q, rows)
         Three results for each table. The first is the product QᵀQ, (K, c, c), where Q = share / √(share of
         the row × share of the column), without the constants. The second is the number of functions of each
-        variable besides the constant, (K,). The third is the number of rows that determine their correlations
+        variable besides the constant, (K,). The third is the number of rows that determine the correlations
         (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]

@@ -1,4 +1,4 @@
-"""Evaluation of predictions in tidy frames: accuracy, dependence with its floor, and effects on groups."""
+"""Evaluation of predictions in tidy frames: accuracy, dependence with its floor, and changes by group."""
 
 from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions
 from fairdash.evaluation.capping import cap_cost
@@ -27,7 +27,7 @@ from fairdash.evaluation.tradeoff_curve import (
     points_of_plan,
     trained_points,
 )
-from fairdash.evaluation.verdict import told_apart
+from fairdash.evaluation.verdict import differ_beyond_noise
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -46,6 +46,7 @@ __all__ = [
     "curve_points",
     "curve_predictions",
     "densities",
+    "differ_beyond_noise",
     "gain_over_mean",
     "group_averages",
     "hypervolume",
@@ -58,7 +59,6 @@ __all__ = [
     "points_of_plan",
     "quantile_profile",
     "summarise_splits",
-    "told_apart",
     "trained_points",
     "transfers_by_group",
     "wide",

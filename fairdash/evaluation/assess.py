@@ -1,4 +1,4 @@
-"""Tidy table that assesses predictions: a row per model, part, measure and sensitive column, with floors."""
+"""Assessment of predictions in a tidy table, with one row per model, part, measure and sensitive column."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ DEFAULT_MEASURES = (
     "fairquant",
     "fairquant_cumulative",
 )
-#: Default measure of pages, reports and the command line. Among the quick measures, only its test detects all
-#: kinds of links tested in nearly all samples of 300 rows (benchmarks/judges.py).
+#: Default measure of pages, reports and the command line. Among the quick measures, it is the only one whose
+#: test detects all simulated kinds of links in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: Maximum number of permutations with weights, for which no measure has a shortcut; 39 permutations can reach
-#: 5 % exactly.
+#: Maximum number of permutations if there are weights, because no measure then has a shortcut. With 39
+#: permutations, a p-value of exactly 5 % is possible.
 _MAX_WEIGHTED_PERMUTATIONS = 39
-#: Maximum number of rows for measuring dependence; larger parts of a split are sampled. The sampling noise of
-#: about 0.014 per split is similar to the noise between two trainings.
+#: Maximum number of rows for measuring dependence; larger parts of a split are sampled. The sampling noise
+#: of about 0.014 per split is similar to the difference between two trainings with different seeds.
 MAX_ROWS = 5_000
-#: Maximum number of rows for a verdict; larger parts of a split are sampled.
+#: Maximum number of rows for the omnibus test (verdict); larger parts of a split are sampled.
 MAX_JUDGED_ROWS = 50_000
 #: Maximum product of rows and permutations for a floor. Large parts have low and stable floors, so they need
 #: fewer permutations.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Maximum share of tied rows in predictions that are treated as untied.
-_FEW_TIES = 0.005
+#: Maximum share of tied rows, up to which predictions are treated as having no ties.
+_MAX_TIED_SHARE = 0.005
 #: Number of permutations or multipliers for the verdict, which is the same for any number of rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
@@ -83,7 +83,7 @@ def assess_predictions(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> pd.DataFrame:
-    """Assess the accuracy and dependence of K models on the rows of every part of a split.
+    """Assess the accuracy and dependence of K models on the training, validation and test rows of splits.
 
     Parameters
     ----------
@@ -117,15 +117,16 @@ def assess_predictions(
     DataFrame, one row per model, part, measure and sensitive column
         Columns ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``,
         ``n`` (number of rows), ``measure``, ``column``, and the values of
-        :data:`fairdash.evaluation.figures.FIGURES` without the standard error. Measures of error have no
-        column: ``mse`` is the mean squared error divided by that of the training average on the same rows (0
-        is perfect, 1 is the average), ``rmse`` is in the target's units, and ``deviance`` is divided by that
-        of the average. Each floor belongs to a single split. ``edge`` and ``p`` belong to the test of the
-        mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all
-        splits. ``verdict`` is one test of several measures, regardless of `measures`
-        (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only and are NaN for other parts,
-        because results on training rows are optimistic and validation rows serve to select models. The
-        function :func:`fairdash.evaluation.wide` returns one row per model and part.
+        :data:`fairdash.evaluation.figures.FIGURES` without the standard error. For measures of error,
+        ``column`` is empty: ``mse`` is the mean squared error divided by the mean squared error of predicting
+        the training average on the same rows (0 is perfect, 1 is as good as the average), ``rmse`` is in the
+        target's units, and ``deviance`` is divided by the deviance of the training average. Each floor
+        belongs to a single split. ``edge`` and ``p`` belong to the test of the mean over all splits
+        (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all splits. ``verdict`` is one
+        test of several measures, regardless of `measures` (:class:`fairdash.evaluation.verdict.Verdict`).
+        Tests use test rows only and are NaN for other parts, because results on training rows are too good,
+        and validation rows are used to select models. The function :func:`fairdash.evaluation.wide` returns
+        one row per model and part.
 
         With several sensitive columns, a measure has one row per column. A measure that accepts several
         columns has another row for all columns jointly, with an empty column name. A column such as “age ×
@@ -136,10 +137,10 @@ def assess_predictions(
         Predictions that are constant up to rounding have dependence 0. If a sensitive column is constant in a
         part, dependence on it is undefined (NaN) and omitted from means over splits.
 
-        Rows of a group exchange their values of the sensitive column together and stay in one fold of a
-        cross-fitted measure. Rows are weighted by the data set's weight, except in measures that do not
-        accept weights. In parts with more than 5,000 rows, dependence is measured on a random sample of 5,000
-        rows, and the verdict uses at most 50,000 rows.
+        Permutations move the values of the sensitive column by whole groups of rows. The rows of a group stay
+        in one fold of a cross-fitted measure. Rows are weighted by the data set's weight, except in measures
+        that do not accept weights. In parts with more than 5,000 rows, dependence is measured on a random
+        sample of 5,000 rows, and the verdict uses at most 50,000 rows.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -173,10 +174,10 @@ def assess_predictions(
     by_split = independent(run_step, {str(j): partial(step, j) for j in range(len(splits))})
     places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
     for j, part in places:
-        of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
-        if null := {cell: by_split[j][name] for cell, name in of_cells.items() if name in by_split[j]}:
+        stored_names = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
+        if null := {cell: by_split[j][name] for cell, name in stored_names.items() if name in by_split[j]}:
             nulls[j, part] = null
-    # The null values list the models in the order of the tables.
+    # The models have the same order in the null values and in the tables.
     models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
@@ -186,7 +187,7 @@ def assess_predictions(
 
 
 class Judge:
-    """Shared settings for the assessment of a data set's models: objective, loss, measures and seeds."""
+    """Settings for assessing all models of one data set: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -227,10 +228,10 @@ class Judge:
         split_number: int,
         n_permutations: int,
     ) -> tuple[NDArray[np.float64], Nulls]:
-        """Return the results of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
+        """Return the results of each pair of measure and column, (K, M, F), in one part of a split.
 
-        The second result contains the values of the cells under independence. The number of the split seeds
-        the sample from a large part. All splits use the same permutations. The floors are NaN if there are no
+        The second result contains the values under independence. The number of the split is the seed of the
+        sample from a large part. All splits use the same permutations. The floors are NaN if there are no
         permutations.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
@@ -248,7 +249,7 @@ class Judge:
         if len(rows) > MAX_ROWS:
             draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
             rows = draw.choice(rows, MAX_ROWS, replace=False)
-        u = self._audited(predictions, split, rows)
+        u = self._assessed_variable(predictions, split, rows)
         dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
         for cell, triple in dependence.items():
             values[:, self.cells.index(cell), : FLOOR_Q95 + 1] = np.transpose(triple)
@@ -257,7 +258,7 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """Return the measures of the test for each order of each sensitive column, (W, M, K, B + 1).
+        """Return the measures of the omnibus test for each order of each sensitive column, (W, M, K, B + 1).
 
         If there are no permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the
         same orders of the whole table, or the same random signs if the table has more than 20,000 rows.
@@ -266,14 +267,14 @@ class Judge:
         if len(rows) > MAX_JUDGED_ROWS:
             # Sampling by a fixed priority selects a row either in all parts that contain it or in none.
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
-        u = self._audited(predictions, split, rows)
+        u = self._assessed_variable(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
             # Numeric columns are used unchanged, and classes become codes, whose order is arbitrary.
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
-            # All classes share one test, because separate tests would report a link by chance in more than 5
-            # % of runs.
+            # All classes of an attribute share one test, because separate tests would report a link by chance
+            # in more than 5 % of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MAX_PERMUTED_ROWS:
                 blocks, signs = self._signs
@@ -292,9 +293,10 @@ class Judge:
     ) -> NDArray[np.intp]:
         """Return permutations of a part's rows for a sensitive attribute or column, (count, m)."""
         key = rows.tobytes()
-        # The verdict and the floors of a part share permutations. The cache holds only the latest part.
-        of, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
-        if of != key or len(orders) < count:
+        # The verdict and the floors of a part use the same permutations. The cache holds only the latest
+        # part.
+        key_of_orders, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
+        if key_of_orders != key or len(orders) < count:
             orders = part_permutations(
                 s,
                 rows,
@@ -315,20 +317,19 @@ class Judge:
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
-    def _audited(
+    def _assessed_variable(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the assessed variable, (K, m), made exactly constant if it is constant up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        # The unit of the target determines the rounding error, because networks compute in single precision
-        # in this unit.
+        # Networks compute in single precision in the unit of the target, which determines the rounding error.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
         return settled(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
     ) -> tuple[dict[Cell, list[NDArray[np.float64]]], Nulls]:
-        """Return value, floor and floor quantile of each cell for K models, u (K, m), and the null values."""
+        """Return value, floor and floor quantile by measure and column for u (K, m), and the null values."""
         figures, nulls = {}, {}
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
@@ -350,7 +351,7 @@ class Judge:
             if not n_permutations:
                 continue
             orders = permutations[chosen[0]]
-            values = _null_of(estimator, pairs, orders)
+            values = _null_values(estimator, pairs, orders)
             if not is_defined:
                 values = np.full_like(values, np.nan)
             sizes = np.abs(values) if measure.signed else values
@@ -371,22 +372,22 @@ def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> in
     return min(most, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
-def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
+def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the null values of K models for one s, as in :meth:`fairdash.dependence.api.Estimator.null`.
 
     A rank-based measure has the same null distribution for all predictions without ties, because all orders
     of the rows are equally likely. The null values of one model are then used for all models. A few ties,
-    such as rows that are equal in single precision, hardly affect ranks and are therefore ignored. If the
-    weight stays with u, or rows form groups, each model has a separate null distribution.
+    such as rows that are equal in single precision, hardly affect ranks and are therefore ignored. If weights
+    stay with u, or if there are groups of rows, each model has a separate null distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
         return estimator.null(pairs, orders)
     ordered = np.sort(pairs.u, axis=1)
-    untied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).mean(axis=1) <= _FEW_TIES)
+    untied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).mean(axis=1) <= _MAX_TIED_SHARE)
     if len(untied) < 2:
         return estimator.null(pairs, orders)
     distinct = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
-    ways = []
+    null_distributions = []
     for moves in (False, True) if pairs.weight is not None else (True,):
         selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
@@ -395,24 +396,24 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
         null = np.empty((len(pairs.u), len(orders)))
         null[untied] = values[np.searchsorted(selected, untied[0])]
         null[selected] = values
-        ways.append(null)
-    return np.stack(ways)
+        null_distributions.append(null)
+    return np.stack(null_distributions)
 
 
 def _columns(
     measures: Sequence[str], sensitive: Iterable[str], products: Mapping[str, pd.DataFrame]
 ) -> dict[Cell, tuple[Measure, list[str]]]:
-    """Map each measure with a sensitive column, product or all columns to the measure and its columns."""
-    alone = [str(column) for column in sensitive]
-    of_each = {column: [column] for column in alone} | {
+    """Map each pair of a measure and a column, product or all columns to the measure and the columns used."""
+    single_columns = [str(column) for column in sensitive]
+    columns_by_name = {column: [column] for column in single_columns} | {
         name: [*map(str, names)] for name, names in products.items()
     }
     columns: dict[Cell, tuple[Measure, list[str]]] = {}
     for name in measures:
         measure = get_entry(REGISTRY, name, option="measure")
-        for column, names in of_each.items():
+        for column, names in columns_by_name.items():
             if len(names) == 1 or measure.multivariate:
                 columns[name, column] = (measure, names)
-        if len(alone) > 1 and measure.multivariate:
-            columns[name, ""] = (measure, alone)
+        if len(single_columns) > 1 and measure.multivariate:
+            columns[name, ""] = (measure, single_columns)
     return columns

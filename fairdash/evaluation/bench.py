@@ -1,4 +1,4 @@
-"""Comparison of the errors of methods at equal dependence, by measures that no method minimises."""
+"""Comparison of the errors of methods at equal dependence, measured in ways that no method minimises."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ Factory = Callable[[float], Any]
 LEVELS = (0.75, 0.5, 0.25)
 #: Ids of the measures of dependence that compare the methods.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: Name of the measure: the largest minus the smallest average prediction over tenths of s.
+#: Name of a measure: the largest minus the smallest of the average predictions in ten bands of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
-#: Suffix of the measures of all sensitive columns jointly, if there are several columns.
+#: Suffix of the names of measures for all sensitive columns jointly, if there are several columns.
 JOINT = "_joint"
 #: Default weights for a method that has no attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: Number of weights above 0 that a pilot finds for a method of the registry.
+#: Number of weights λ above 0 that a trial training (pilot) finds for a registered method.
 N_LAMS = 6
 _PERMUTATIONS = 20
 _PARTS = ("validation", "test")
@@ -76,7 +76,7 @@ def compare_methods(
     progress
         Function that receives the name of each method before its training.
     lams
-        Weights of methods that need no pilot, in ascending order and without 0.
+        Weights λ of the methods that need no search for weights, in ascending order and without 0.
     truth
         Expected target of each row, (n,), if it is known from a simulation. The error on test rows then
         refers to this expected target.
@@ -86,9 +86,9 @@ def compare_methods(
     DataFrame, one row per method, weight and split
         Columns ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's
         loss), ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the
-        pilot), ``needs_s``, and for each measure its value above the floor on validation and test rows, such
-        as ``gap_validation``. If there are several sensitive columns, further columns contain joint measures,
-        such as ``gap_joint_test``.
+        search for weights), ``needs_s``, and for each measure the value minus its floor on validation and
+        test rows, such as ``gap_validation``. If there are several sensitive columns, further columns contain
+        joint measures, such as ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -101,10 +101,12 @@ def compare_methods(
     )
     names = default_methods(dataset, plan.settings.loss_function) if methods is None else methods
     entrants: dict[str, str | Factory] = {name: _method_named(name) for name in names} | dict(others or {})
-    work = _Work.of(dataset, plan)
-    judge = _Judge(dataset, plan, work, truth)
+    work = _PreparedSplits.of(dataset, plan)
+    judge = _Evaluator(dataset, plan, work, truth)
     members = pd.DataFrame({"lam": 0.0, "split": np.arange(n_splits)})
-    results = [judge.read(members, work.standard).assign(method=STANDARD, cpu_s=work.seconds, needs_s=False)]
+    results = [
+        judge.evaluate(members, work.standard).assign(method=STANDARD, cpu_s=work.seconds, needs_s=False)
+    ]
     for name, entrant in entrants.items():
         progress(name)
         needs_s, extra = False, 0.0
@@ -118,12 +120,14 @@ def compare_methods(
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
         seconds = (time.process_time() - started) / n_splits + extra
-        results.append(judge.read(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s))
+        results.append(
+            judge.evaluate(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s)
+        )
     return pd.concat(results, ignore_index=True)
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that accept these sensitive columns, with tariffs for prices."""
+    """Return the ids of all fair methods that accept these sensitive columns; tariffs only for prices."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, entry in METHODS.items() if entry.penalty and (entry.multivariate or not several)]
     rivals = [name for name, entry in RIVALS.items() if entry.multivariate or not several]
@@ -138,14 +142,14 @@ def _method_named(name: str) -> str | Factory:
     try:
         factory: Factory = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        hint = "Name a class as module:Class, and start where Python finds the module."
+        hint = "Name a class as module:Class, and run the command where Python finds the module."
         raise OptionError.of(f"“{name}” can't be imported: {error}", hint, column="method") from error
     return factory
 
 
 @dataclass(frozen=True)
-class _Work:
-    """Splits of a plan with their tuned settings and the predictions (J, n) of their standard networks."""
+class _PreparedSplits:
+    """Splits of a plan, and for each split the tuned settings and the predictions of the standard network."""
 
     dataset: Dataset
     plan: Sweep
@@ -155,7 +159,7 @@ class _Work:
     seconds: float
 
     @classmethod
-    def of(cls, dataset: Dataset, plan: Sweep) -> _Work:
+    def of(cls, dataset: Dataset, plan: Sweep) -> _PreparedSplits:
         splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
         started, settings = time.process_time(), (plan.settings,) * plan.n_splits
         if plan.tune:
@@ -169,7 +173,7 @@ class _Work:
         return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
-        """Return the plan of a method, with the given weights or with weights from a pilot."""
+        """Return the plan of a method, with the given weights λ or with weights that a pilot run selects."""
         methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
         plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
         if lams is not None:
@@ -182,8 +186,10 @@ class _Work:
             trained = fit_path(self.dataset, plan, self.splits, confirms=False)
             return trained.members, trained.predictions
         members, predictions = self._networks(plan)
-        at_0 = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
-        return pd.concat([at_0, members], ignore_index=True), np.concatenate([self.standard, predictions])
+        standard_members = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
+        return pd.concat([standard_members, members], ignore_index=True), np.concatenate(
+            [self.standard, predictions]
+        )
 
     def _networks(self, plan: Sweep) -> tuple[pd.DataFrame, Array]:
         trained = train_models(
@@ -207,13 +213,13 @@ def _fit(
 ) -> tuple[pd.DataFrame, Array]:
     """Fit models of a user's class to the training rows of each split."""
     s, y, members, predictions = dataset.sensitive, dataset.target.to_numpy(dtype=float), [], []
-    weighs = dataset.weight is not None and "sample_weight" in _parameters(factory, "fit")
+    takes_weights = dataset.weight is not None and "sample_weight" in _parameters(factory, "fit")
     for j, split in enumerate(splits):
         x = pd.DataFrame({"price": prices[j]}) if getattr(factory, "repairs", False) else dataset.features
         train = split.train
         for lam in getattr(factory, "lams", LAMS):
             model, options = factory(lam), {}
-            if weighs and dataset.weight is not None:
+            if takes_weights and dataset.weight is not None:
                 options["sample_weight"] = dataset.weight.to_numpy(dtype=float)[train]
             model.fit(x.iloc[train], y[train], sensitive_features=s.iloc[train], **options)
             members.append({"lam": float(lam), "split": j})
@@ -221,13 +227,13 @@ def _fit(
     return pd.DataFrame(members), np.array(predictions, dtype=float)
 
 
-class _Judge:
+class _Evaluator:
     """Measure the error and the dependence of models on the splits of a data set.
 
     All models share the floors of the standard network, because the distribution of ranks is the same.
     """
 
-    def __init__(self, dataset: Dataset, plan: Sweep, work: _Work, truth: Array | None) -> None:
+    def __init__(self, dataset: Dataset, plan: Sweep, work: _PreparedSplits, truth: Array | None) -> None:
         self._work, self._seed = work, plan.random_state
         self._loss: Loss = plan.settings.loss_function
         self._y = dataset.target.to_numpy(dtype=float) if truth is None else truth
@@ -235,14 +241,16 @@ class _Judge:
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
-        #: Sensitive columns of each measure, of which the column with the largest value counts.
-        self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
+        #: Sensitive columns of each measure; the largest value over the columns is the result.
+        self._columns_of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [cell.codes[:, None].astype(float) for cell in crossings_of(dataset.sensitive).values()]
-            self._of |= {name + JOINT: [s] for name in MEASURES} | ({GAP + JOINT: cells} if cells else {})
+            self._columns_of |= {name + JOINT: [s] for name in MEASURES} | (
+                {GAP + JOINT: cells} if cells else {}
+            )
         self._floors: dict[tuple[object, ...], float] = {}
 
-    def read(self, members: pd.DataFrame, predictions: Array) -> pd.DataFrame:
+    def evaluate(self, members: pd.DataFrame, predictions: Array) -> pd.DataFrame:
         frames = []
         for j, split in enumerate(self._work.splits):
             at_split = np.flatnonzero(members["split"] == j)
@@ -254,7 +262,7 @@ class _Judge:
             for part in _PARTS:
                 rng = rng_of(Stream.MEASURED_ROWS, self._seed, j)
                 sample = at_most(split.parts[part], MAX_ROWS, rng)
-                for reading, columns in self._of.items():
+                for reading, columns in self._columns_of.items():
                     by_column = [
                         self._above_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
                         for k, s in enumerate(columns)
@@ -270,7 +278,7 @@ class _Judge:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows in cells that are too small belong to no group.
+            # Rows of cells that are too small belong to no group and are left out.
             grouped = groups >= 0
             return _gaps(u[:, grouped], groups[grouped], weight[grouped], self._seed)
         measure = REGISTRY[name]
@@ -292,7 +300,7 @@ class _Judge:
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Return each model's gap between averages of groups (n,), minus its mean for permuted groups; (K,)."""
+    """Return each model's gap between group averages, minus the mean gap for permuted groups (n,); (K,)."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 
@@ -305,7 +313,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return the fractional index at which a path first falls to a dependence, or NaN if it never does.
+    """Return the fractional index at which dependence first falls to a value, or NaN if it stays above.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -349,7 +357,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
 def _errors_at_levels(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
-    """Yield method, measure and level; results; and the errors by split, NaN if a level is not reached."""
+    """Yield a key (method, measure, level), results, and errors by split (NaN if the level is missed)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
@@ -360,14 +368,15 @@ def _errors_at_levels(
         # suffice.
         values = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(values, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
-        linked = bool(on_validation > 0 and not low <= 0)
+        has_link = bool(on_validation > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
-                    # If no dependence exceeds noise, no level can be reached.
-                    target = level * on_validation if linked else -np.inf
+                    # If dependence does not exceed noise, there is nothing to reduce, and no level can be
+                    # reached.
+                    target = level * on_validation if has_link else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), target)
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
@@ -377,7 +386,7 @@ def _errors_at_levels(
             figures = {
                 "splits": len(paths),
                 "reached": int(is_reached.sum()),
-                "linked": linked,
+                "linked": has_link,
                 "dependence": float(dependence[is_reached].mean()) / on_test if is_reached.any() else np.nan,
                 "needs_s": bool(of_method["needs_s"].iloc[0]),
                 "cpu_s": float(of_method["cpu_s"].iloc[0]),
@@ -386,7 +395,7 @@ def _errors_at_levels(
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
-    """Return by name the mean of the finite values over splits and its 95 % interval, or NaN without values.
+    """Return the mean of the finite values over splits and its 95 % interval, by name; NaN without values.
 
     The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
     """

@@ -1,4 +1,4 @@
-"""Cost of a cap on premium changes: error and dependence of a tariff before and after the cap."""
+"""Effects of a cap on premium changes: error and dependence of a tariff before and after the cap."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ def cap_cost(
 ) -> pd.DataFrame:
     """Return test results of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
-    The test rows of each split form a separate portfolio. One factor scales today's price to the income of
-    the new premiums, because an equal relative change for all customers does not concern the tariff. The cap
-    preserves this income. Neither the scaling nor the cap uses claims.
+    The test rows of each split form a separate portfolio. One factor scales today's prices so that their
+    total equals the income from the new premiums, because a relative change that is equal for all customers
+    does not concern the tariff. The cap leaves this income unchanged. Neither the scaling nor the cap uses
+    claims.
 
     Parameters
     ----------
     dataset
         Data set whose column `prediction` is today's price.
     predictions
-        Premiums (J, n), one row per split, of which only the test rows of the split are used.
+        Premiums (J, n), one row per split; only the premiums of the split's test rows are used.
     max_change
         Largest relative change of a premium, at least 0.
     objective, loss, measure, n_permutations, random_state
@@ -68,9 +69,9 @@ def cap_cost(
     -------
     DataFrame
         Two rows, :data:`BEFORE` and :data:`AFTER`, with means over the splits. The columns are ``error``, the
-        deviance divided by that of a flat premium (or the mean squared error, for a loss without a deviance);
-        ``gap``, the largest difference between averages of the objective's variable over tenths of the
-        sensitive column, divided by the mean premium; ``gap_floor``, the mean of the gap with the column
+        deviance divided by the deviance of a flat premium (or the mean squared error, for a loss without a
+        deviance); ``gap``, the largest difference between averages of the objective's variable over tenths of
+        the sensitive column, divided by the mean premium; ``gap_floor``, the mean of the gap with the column
         permuted; ``dependence`` and ``floor``, its mean under independence; ``changed``, the share of the
         customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
         ``at_upper`` of the cap; and ``brought``, the factor of today's price.
@@ -82,7 +83,7 @@ def cap_cost(
     """
     if dataset.prediction is None:
         raise DataError.of(
-            "There is no existing price", "Give a data set with an existing prediction to cap against."
+            "There is no existing price", "Give a data set with an existing price, to which the cap refers."
         )
     existing = dataset.prediction.to_numpy(dtype=float)
     rows = np.unique(np.concatenate([split.test for split in splits]))
@@ -92,13 +93,13 @@ def cap_cost(
         not len(invalid),
         str(dataset.prediction.name),
         f"Today's price is not above 0 in {at_lines(invalid + 1, len(invalid), word='row')}",
-        "Changes are shares of it. Leave these rows out, or correct them.",
+        "Changes are relative to today's price. Leave these rows out, or correct them.",
     )
     checks.require(
         all((predictions[j, split.test] > 0).all() for j, split in enumerate(splits)),
         None,
         "The tariff's premium is not above 0 for some rows",
-        "Choose a loss whose premiums multiply, such as Poisson's.",
+        "Choose a loss with multiplicative premiums, such as Poisson's.",
     )
     checks.finish()
     weight = dataset.row_weight
@@ -117,7 +118,7 @@ def cap_cost(
         pairs = np.stack([all_premiums[j] for all_premiums in by_name.values()])
         figures, _ = judge.figures(pairs, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
-            # A change exactly at the limit does not exceed it.
+            # The tolerance keeps a change of exactly the limit from counting as an excess.
             exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}

@@ -8,15 +8,15 @@ impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the
 >>> found["mean"].tolist(), found["adverse_impact_ratio"].tolist(), between_groups(found)
 ([2.0, 4.0], [1.0, 1.0], {'difference': 2.0, 'ratio': 0.5})
 
-If only class probabilities are known, each row counts towards a class with the weight p = P(class | z). The
+If only class probabilities are known, each row has the weight p = P(class | z) in the mean of a class. The
 weighted mean equals the mean of the class if y and the class are unrelated among rows with equal z.
 Otherwise, the bias of the weighted mean is −E[Cov(class, y | z)] / E[p]. Assigning each row its most likely
 class has other errors (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness", theorems 3.1
-and 3.2). The data do not identify this covariance, but they bound it: in the extreme cases, the class has the
-highest or the lowest y among rows with about equal p (Kallus, Mao and Zhou 2022, "Assessing algorithmic
-fairness with unobserved protected class using data combination", sharp given p alone). All results assume
-that p is calibrated: for example, three in ten rows with p = 0.3 belong to the class. If the true classes of
-some rows are known, the calibration of p is tested, and p is recalibrated if the test fails.
+and 3.2). The data do not determine this covariance, but they give bounds for it: in the extreme cases, the
+class has the highest or the lowest y among rows with about equal p (Kallus, Mao and Zhou 2022, "Assessing
+algorithmic fairness with unobserved protected class using data combination", sharp given p alone). All
+results assume that p is calibrated: for example, 30 % of the rows with p = 0.3 belong to the class. If the
+true classes of some rows are known, the calibration of p is tested, and p is recalibrated if the test fails.
 
 >>> y, p = np.array([1.0, 2.0, 3.0, 4.0]), np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
 >>> found = by_probability(y, p, ("a", "b"))
@@ -68,8 +68,8 @@ def by_group(
         Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
         unit.
     cut_off
-        Cut-off of y; values at or below it are favourable or, with ``favourable="above"``, values at or above
-        it.
+        Cut-off of y. By default, values at or below the cut-off are favourable; with ``favourable="above"``,
+        values at or above the cut-off are favourable.
 
     Returns
     -------
@@ -79,9 +79,9 @@ def by_group(
         interval ``difference_low`` and ``difference_high``, and its ``p_value`` by Holm's method over the
         classes; ``ratio`` of means (1 if equal); and ``standardized_difference``, the difference ÷
         √((variance + variance of the others) / 2) (0 if equal; 0.2 counts as small; Austin 2009). Columns
-        with a cut-off: ``selection_rate``, the favourable share in [0, 1], and ``adverse_impact_ratio``, the
-        selection rate ÷ the largest selection rate of all classes, in [0, 1]. An adverse impact ratio below
-        0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
+        with a cut-off: ``selection_rate``, the share of rows with a favourable y, in [0, 1], and
+        ``adverse_impact_ratio``, the selection rate ÷ the largest selection rate of all classes, in [0, 1].
+        An adverse impact ratio below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -131,8 +131,8 @@ def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float
     Returns
     -------
     dict
-        Keys ``difference``, the highest minus the lowest value, which is 0 if all are equal, and ``ratio``,
-        the lowest ÷ the highest value, which is 1 if all are equal.
+        Keys ``difference``, the highest minus the lowest value (0 if all classes are equal), and ``ratio``,
+        the lowest ÷ the highest value (1 if all classes are equal).
     """
     values = frame[figure]
     ratio = _ratio(np.array([values.min()]), np.array([values.max()]))
@@ -151,8 +151,8 @@ def pairs_of_groups(
     Returns
     -------
     DataFrame, one row per pair
-        Columns ``class``, ``other``, ``difference`` of their means with its 95 % interval ``low`` and
-        ``high``, ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
+        Columns ``class``, ``other``, ``difference`` of the means of both classes with its 95 % interval
+        ``low`` and ``high``, ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -227,15 +227,15 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
 
 
-#: Maximum distance from 1 of a row's sum of probabilities, which allows for rounding before the probabilities
-#: are normalised.
+#: Maximum distance from 1 of the sum of a row's probabilities. Rounded probabilities are within this distance
+#: and are then normalised.
 OFF_ONE = 0.01
-#: Number of bins of about equal weight within which p counts as equal. Wider bins give wider bounds, which
-#: remain valid.
+#: Number of bins of about equal weight; p is treated as equal within a bin. Fewer, wider bins give wider
+#: bounds, which remain valid.
 _BINS = 20
 #: Minimum number of rows with a known class that a recalibration requires.
 MIN_KNOWN = 100
-#: Number of bootstrap draws of the rows with a known class, which measure the noise of the recalibration.
+#: Number of bootstrap samples of the rows with a known class, from which the noise of recalibration follows.
 _DRAWS = 50
 _MIN_VARIANCE = 1e-6
 
@@ -278,8 +278,8 @@ def by_probability(
         ``difference_high`` and its ``p_value`` by Holm's method over the classes. The mean and the difference
         assume that class and y are unrelated among rows with equal z. Without this assumption, ``bound_low``
         and ``bound_high`` contain the difference in at least 95 % of samples. The column ``likeliest``
-        contains the difference if each row had its most likely class, or NaN if the class is the most likely
-        one of no row.
+        contains the difference that results from assigning each row its most likely class, or NaN if no row
+        is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
@@ -315,7 +315,7 @@ def by_probability(
 
 
 def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
-    """Draw the same number of units (n,) with replacement, and return their rows."""
+    """Draw units with replacement (a bootstrap sample), and return their rows; units (n,) by row."""
     count = int(units.max()) + 1
     times = np.bincount(rng.integers(count, size=count), minlength=count)
     return np.repeat(np.arange(len(units)), times[units])
@@ -324,7 +324,7 @@ def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
 def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
     """Test whether p (n, k) is calibrated on the rows whose true class in `known` (n,) is not −1.
 
-    If `units` (n,), 0 … U-1, such as policies, are passed, the rows of a unit need not be independent.
+    If `units` (n,), numbered 0 … U-1, are passed, rows of the same unit, such as a policy, may be dependent.
 
     Returns
     -------
@@ -335,18 +335,21 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
     """
     rows = known >= 0
     known_p, p_values = p[rows], []
-    of = None if units is None else np.unique(units[rows], return_inverse=True)[1]
+    unit_of_row = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
         q = np.clip(known_p[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
         residual, spread = (known[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = residual @ score, (score * spread[:, None]).T @ score
-        if of is not None:
+        if unit_of_row is not None:
             # The contributions of a unit to the sums are added, because the rows of a unit may be dependent.
-            by_unit = np.column_stack([np.bincount(of, weights=residual * column) for column in score.T])
+            by_unit = np.column_stack(
+                [np.bincount(unit_of_row, weights=residual * column) for column in score.T]
+            )
             covariance = by_unit.T @ by_unit
         statistic = sums @ np.linalg.pinv(covariance) @ sums
-        p_values.append(float(np.exp(-statistic / 2)))  # p-value of χ² with 2 degrees of freedom
+        # The tail probability of χ² with 2 degrees of freedom is exp(−x / 2).
+        p_values.append(float(np.exp(-statistic / 2)))
     return pd.DataFrame(
         {
             "class": list(names),
@@ -361,8 +364,8 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
 def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
-    The recalibration is valid if the rows with a known class are representative. The model is fitted to
-    `rows`, which are all rows with a known class by default.
+    The recalibration is valid if the rows with a known class are representative of all rows. The model is
+    fitted to `rows`, which are all rows with a known class by default.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -376,7 +379,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
-    """Return a class's mean, its weighted, smallest and largest differences, and their standard errors."""
+    """Return a class's mean, the weighted, smallest and largest difference, and their standard errors."""
     mass, other_mass = weight @ q, weight @ (1 - q)
     # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
     # classes.

@@ -1,4 +1,4 @@
-"""Confirmation of a selected model on holdout rows by one test, and a count of the uses of the holdout."""
+"""Confirmation of a selected model on holdout rows by one test, and the number of uses of these rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Confirmation:
     Parameters
     ----------
     number
-        Number of this use of the holdout. Only the first use, with the number 1, is a confirmation.
+        Number of this use of the holdout rows. Only the first use, with the number 1, is a confirmation.
     point
         Selected point.
     objective
@@ -89,9 +89,7 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Return the p-value over all attributes: the smallest one times their number (Bonferroni), at most
-        1.
-        """
+        """Return the p-value over all attributes by Bonferroni: the smallest p-value times their number."""
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
@@ -102,12 +100,12 @@ class Confirmation:
 
     @property
     def is_first(self) -> bool:
-        """Return whether this is the first use of the holdout; later uses do not confirm."""
+        """Return whether this is the first use of the holdout rows; later uses are no confirmation."""
         return self.number == 1
 
     @property
     def growth(self) -> float:
-        """Return the relative increase of the error over the standard model's, or 0 if that error is 0."""
+        """Return the relative increase of the error over the standard model's error; 0 if the latter is 0."""
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, point: ModelKey, *, objective: str) -> bool:
@@ -126,14 +124,14 @@ def confirm_point(
     loss: Loss = LOSSES["squared_error"],
     random_state: int = 0,
 ) -> Confirmation:
-    """Assess a selected point on the holdout rows; a repeated request returns the stored result.
+    """Assess a selected point of the trade-off curve on holdout rows, or return its stored assessment.
 
     Parameters
     ----------
     aside
         Holdout rows, and predictions for them by models of all other rows.
     method, lam
-        Method, and a trained weight or a blend of two neighbours, as in
+        Method, and a trained weight λ or the λ of a blend of two neighbouring models, as in
         :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
@@ -158,7 +156,7 @@ def confirm_point(
     attributes = attributes_of(aside.sensitive)
     for name, columns in attributes.items():
         if not varies(aside.sensitive[columns].to_numpy(dtype=float).T, aside.weight).any():
-            what = "it has the same value in all rows set aside, so they can't confirm anything"
+            what = "it is constant in the holdout rows, so these rows can't confirm anything"
             raise DataError.of(what, "Set more rows aside, or choose another column.", column=name)
     links = []
     counted: dict[str, Any] = {

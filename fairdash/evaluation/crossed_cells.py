@@ -1,9 +1,10 @@
-"""Cells of crossed sensitive attributes, and products that represent the attributes' interaction.
+"""Cells, which combine several sensitive attributes, and products that represent their interaction.
 
-Classes are crossed unchanged, whereas numbers are divided into bands of about equal exposure. The bands of an
-attribute depend only on the attribute and not on the price, and the order of the attributes does not change
-the cells. All numeric attributes of a crossing get the same number of bands, so that there are at most 25
-cells, with 40 rows or policies on average. Crossings of classes may have 50 cells.
+A crossing combines attributes: each of its cells is one combination of classes and bands. Numbers are divided
+into bands of about equal exposure, and classes are used unchanged. The bands of an attribute depend only on
+the attribute and not on the price, and the order of the attributes does not change the cells. All numeric
+attributes of a crossing have the same number of bands, so that there are at most 25 cells, with 40 rows or
+policies on average. Crossings of classes may have 50 cells.
 """
 
 from __future__ import annotations
@@ -27,18 +28,17 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of cells of crossed numbers, and target for the average number of rows or policies in these
-#: cells.
+#: Maximum number of cells of crossed numbers, and intended average number of rows or policies in such a cell.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Maximum number of cells of crossed classes, because classes have no bands that could be widened.
+#: Maximum number of cells of crossed classes; unlike numbers, classes have no bands that could be wider.
 MAX_CELLS = 50
-#: Numbers of digits to try in turn until the ends of bands differ.
+#: Numbers of digits in the names of bands; the first number with which all names differ is used.
 _DIGITS = (4, 6, 9, 17)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
-    """Cell of each row, and the classes and bands that each cell combines.
+    """Number of each row's cell, and the classes and bands that each cell combines.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Cells:
 
 
 def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
-    """Return ordered bands of numbers, whose names state their ends."""
+    """Return ordered bands of numbers; the name of a band states its lowest and highest number."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
     codes[known] = bands_of(numbers[known], weight[known], count)
@@ -80,7 +80,7 @@ def cells_of(
     """Return the cells of the crossed attributes `names`.
 
     Cells with fewer than 20 rows or policies are merged into one cell. If more than 50 cells remain, the
-    smallest ones are merged as well.
+    smallest cells are also merged.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def cells_of(
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
-    # A number with two values, such as 0 and 1, gets one band per value, as classes do.
+    # A numeric attribute with two values, such as 0 and 1, has one band per value.
     own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     own |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
@@ -100,7 +100,7 @@ def cells_of(
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
-    # The groups of the first attribute vary fastest.
+    # In the order of the cells, the groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     used, code = np.unique(code, return_inverse=True)
     counts = np.bincount(code, minlength=len(used))
@@ -110,13 +110,13 @@ def cells_of(
     fewest = MIN_ROWS
     if len(used) > MAX_CELLS:
         fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
-    small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
-    if small.sum() < 2:
-        small[:] = False
-    place = np.where(small, (~small).sum(), np.cumsum(~small) - 1)
+    is_small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
+    if is_small.sum() < 2:
+        is_small[:] = False
+    place = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
     codes = np.full(n, np.nan)
     codes[known] = place[code]
-    of_each = np.array(np.unravel_index(used[~small], shape, order="F"))
+    of_each = np.array(np.unravel_index(used[~is_small], shape, order="F"))
     labels_by_attribute = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
     labels = [" · ".join(each) for each in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
@@ -133,16 +133,16 @@ def cells_of(
         }
     )
     note = ""
-    if small.any():
+    if is_small.any():
         labels.append(OTHERS)
         merged = pd.DataFrame(
             {**places.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
         )
         places = pd.concat([places, merged], ignore_index=True)
         note = (
-            f"“{CROSS.join(names)}”: the {counted(int(small.sum()), 'smallest cell')}, with "
-            f"{counted(int(small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A cell "
-            f"has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
+            f"“{CROSS.join(names)}”: the {counted(int(is_small.sum()), 'smallest cell')}, with "
+            f"{counted(int(is_small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A "
+            f"cell has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
         )
     return Cells(codes=codes, names=tuple(labels), places=places, note=note)
 
@@ -158,8 +158,8 @@ _MAX_ATTRIBUTES = 3
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return products of centred ranks of each pair of up to three attributes, by names like “age × sex”.
 
-    Dependence on such a product is dependence on the combination of the attributes. Numbers and two classes
-    give one column with this name, whereas more classes give several columns.
+    Dependence on such a product is dependence on the combination of the attributes. If both attributes are
+    numeric or have two classes, there is one column with this name; more classes give several columns.
 
     >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
@@ -177,7 +177,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
-    """Return the cells of each pair of two or three attributes; empty for other numbers of attributes.
+    """Return the cells of each pair of two or three attributes; the result is empty for other numbers.
 
     The bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
@@ -190,7 +190,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 
 def _pairs(columns: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Map the name of each crossing to its two attributes; empty for one attribute or too many."""
+    """Map the name of each crossing to its two attributes; empty if there are one or too many attributes."""
     if len(columns.columns) > _MAX_ATTRIBUTES:
         return {}
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, columns), 2)}
@@ -202,7 +202,7 @@ def _cells(columns: pd.DataFrame, pair: tuple[str, str]) -> Classes:
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
-    """Map sensitive columns, crossings and all columns together to their column in a table of dependence."""
+    """Map each choice (a column, a crossing, all columns) to the column name in a table of dependence."""
     columns_present = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
@@ -212,7 +212,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing, or of the first one for all columns together; None for one column."""
+    """Return the cells of a crossing (for all columns together: the first crossing); None for one column."""
     if view in sensitive:
         return None
     columns = one_column_each(sensitive)
@@ -221,7 +221,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
-    """Return the values (n,) of a sensitive column, or the cell number of each row."""
+    """Return the values (n,) of a sensitive column, or of a crossing the number of each row's cell."""
     cells = cells_in_view(sensitive, view)
     return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
 

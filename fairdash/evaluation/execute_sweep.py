@@ -1,4 +1,4 @@
-"""Execution of a sweep's plan: train, assess under both objectives, blend, and add reference prices."""
+"""Execution of a sweep's plan: training, assessment under both objectives, blends and reference prices."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
 #: Number of permutations for a floor in a preview, and in a preview of a table with many rows or of a sample
-#: from a table that was slow to read. The smaller number is the smallest that can reach 5 %.
+#: from a table that was slow to read. With 19 permutations, a p-value of 5 % is just possible.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 #: Measures of a preview with tariffs, which uses all rows but only a few measures to save time.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: Maximum number of rows for which references are trained, because they take five additional models per
+#: Maximum number of rows up to which reference prices are computed, because they take five more models per
 #: split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
@@ -90,7 +90,7 @@ def execute_sweep(
         Function that is called with the values of every epoch; see
         :class:`fairdash.training.sweep.SweepProgress`.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), of a few seconds each on a small table.
+        Runner of the steps (:class:`fairdash.jobs.steps.StepRunner`), which take seconds on a small table.
     """
     rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
@@ -107,7 +107,7 @@ def execute_sweep(
         n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
     with_references = references and not is_preview and _has_references(dataset)
     work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
-    parts = _Parts(
+    parts = _Steps(
         dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, run_step=run_step
     )
     require_varied_target(dataset.target, parts.splits)
@@ -127,12 +127,12 @@ def execute_sweep(
         progress(action, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # Each of the two objectives has a frame and a path.
+        # There are four steps: a frame and a path for each of the two objectives.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
-        sees_all = rows is None and n_rows <= MAX_FITTED_ROWS
-        action = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
+        uses_all_rows = rows is None and n_rows <= MAX_FITTED_ROWS
+        action = "fitting tariffs to all rows" if uses_all_rows else "fitting tariffs"
         progress(action, work.done("training", share))
 
     def on_pilot(action: str, at: float) -> None:
@@ -140,7 +140,7 @@ def execute_sweep(
 
     def train() -> TrainedModels:
         settled, confirms = planned.result(), not is_preview
-        if of_tariffs:
+        if has_tariffs:
             return fit_path(
                 dataset, settled, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
             )
@@ -154,32 +154,32 @@ def execute_sweep(
             run_step=run_step,
         )
 
-    # Models trained for one objective are assessed under both.
-    of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
+    # Models trained for one objective are assessed under both objectives.
+    has_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
     find_lams = partial(with_lams_found, dataset, plan, progress=on_pilot, run_step=run_step)
     planned = Branch(run_step, find_lams, "pilot")
-    models = Branch(run_step, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
-    beside = Branch(
-        run_step, lambda: parts.baselines(planned.result), "baselines", *([] if of_tariffs else ["tariffs"])
+    models = Branch(run_step, train, "tuning", "train", "set-aside", *(["tariffs"] if has_tariffs else []))
+    baselines = Branch(
+        run_step, lambda: parts.baselines(planned.result), "baselines", *([] if has_tariffs else ["tariffs"])
     )
 
     def assess(step: int, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         on_measured = partial(on_measuring, 2 * step)
         return parts.assess_models(models.result(), objective, n_permutations, on_measured)
 
-    def assess_beside(objective: str) -> pd.DataFrame:
+    def assess_baselines(objective: str) -> pd.DataFrame:
         count = 0 if is_preview else n_permutations
-        return parts.assess_baselines(*beside.result(), objective=objective, n_permutations=count)
+        return parts.assess_baselines(*baselines.result(), objective=objective, n_permutations=count)
 
-    judged = [Branch(run_step, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
-    judged_beside = [
-        Branch(run_step, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
+    tables = [Branch(run_step, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
+    baseline_tables = [
+        Branch(run_step, partial(assess_baselines, each), f"assess-baselines/{each}") for each in objectives
     ]
     with_s = Branch(run_step, lambda: parts.references(parts=("test",)), "references", "assess/references")
-    gather(planned, models, beside, *judged, *judged_beside, *([with_s] if with_references else []))
+    gather(planned, models, baselines, *tables, *baseline_tables, *([with_s] if with_references else []))
     plan, trained = planned.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
     frames, paths = (
-        {objective: branch.result()[k] for objective, branch in zip(objectives, judged, strict=True)}
+        {objective: branch.result()[k] for objective, branch in zip(objectives, tables, strict=True)}
         for k in range(2)
     )
     roles = dataset.roles
@@ -198,7 +198,7 @@ def execute_sweep(
         references=with_s.result()[0] if with_references else None,
         price=with_s.result()[-1] if with_references else None,
         versions=versions(),
-        baselines={each: branch.result() for each, branch in zip(objectives, judged_beside, strict=True)},
+        baselines={each: branch.result() for each, branch in zip(objectives, baseline_tables, strict=True)},
         gain=gain_of_standard(dataset, trained, plan.settings.loss_function),
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
@@ -213,9 +213,9 @@ def reference_prices(
 ) -> ReferenceResult:
     """Return reference prices for the splits of a plan, assessed on all parts."""
     check_groups(dataset)
-    parts = _Parts(dataset, plan, measures)
+    parts = _Steps(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Predictions for holdout rows are hidden before anyone selects a model.
+    # Predictions for holdout rows are removed, so that nobody can use them to select a model.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -225,7 +225,7 @@ def _has_references(dataset: Dataset) -> bool:
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """Return the objectives of the assessment, with the objective of the training first."""
+    """Return the ids of both objectives; the training objective comes first."""
     return sorted(OBJECTIVES, key=lambda objective: objective != plan.objective)
 
 
@@ -236,7 +236,7 @@ def with_lams_found(
     progress: Progress = lambda *_: None,
     run_step: StepRunner = run_directly,
 ) -> Sweep:
-    """Return the plan with its weights; if it requests a pilot, the pilot finds the same number of weights.
+    """Return the plan with its weights λ or, if it requests a pilot, with as many weights from the pilot.
 
     The pilot uses the first fair method on the first split. If there is no dependence to remove, the plan
     keeps its weights. `run_step` stores the step as ``"pilot"``.
@@ -247,7 +247,7 @@ def with_lams_found(
 
     def find() -> Found:
         split, settings = plan.splits(dataset)[0], plan.settings
-        progress(doing := "finding the weights λ on validation rows", 0.0)
+        progress(action := "finding the weights λ on validation rows", 0.0)
         if method == FAIR_TARIFF:
             return {"lams": lams_of_tariffs(dataset, plan, split)}
         if plan.tune:
@@ -261,15 +261,15 @@ def with_lams_found(
             objective=plan.objective,
             random_state=plan.random_state,
             device=plan.device_for(dataset.n_rows).name,
-            progress=partial(progress, doing),
+            progress=partial(progress, action),
         )
         return {"lams": np.array(plan.lams if lams is None else lams)}
 
     return replace(plan, lams=tuple(run_step("pilot", find)["lams"].tolist()))
 
 
-class _Parts:
-    """Steps of a run, which can be computed separately and in any order."""
+class _Steps:
+    """Steps of a run; they can be computed separately and in any order."""
 
     def __init__(
         self,
@@ -284,10 +284,10 @@ class _Parts:
     ) -> None:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.run_step = progress, done, run_step
-        is_hasty = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts on which models are assessed. A preview of tariffs uses all rows, so it omits the training
-        #: part to save time.
-        self.parts = PARTS if is_hasty else ("train", *PARTS)
+        omits_training = is_preview and FAIR_TARIFF in plan.methods
+        #: Parts on which models are assessed. To save time, a preview of tariffs, which uses all rows, omits
+        #: the training part.
+        self.parts = PARTS if omits_training else ("train", *PARTS)
         #: Options that all assessments share.
         self._options: dict[str, Any] = {
             "loss": plan.settings.loss_function,
@@ -309,7 +309,7 @@ class _Parts:
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return frame and path for one objective; `progress` gets 0 or 1 for these, and the share."""
+        """Return frame and path of one objective; `progress` receives 0 (frame) or 1 (path), and a share."""
         run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
@@ -341,21 +341,21 @@ class _Parts:
         """Return the frame of the baselines for one objective: test rows, and validation rows of tariffs."""
         run_step = within(self.run_step, f"assess-baselines/{objective}")
 
-        def of_all() -> pd.DataFrame:
-            how: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
+        def assess_all() -> pd.DataFrame:
+            options: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
             steps = within(run_step, "test")
-            return self.assess(members, predictions, objective=objective, run_step=steps, **how)
+            return self.assess(members, predictions, objective=objective, run_step=steps, **options)
 
-        def of_tariffs() -> pd.DataFrame:
-            # Validation rows select a tariff, as they select a network.
-            how: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
+        def assess_tariffs() -> pd.DataFrame:
+            # Users select a tariff by its results on validation rows, as they select a network.
+            options: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
-            return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **how)
+            return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **options)
 
         fair = (members["method"] == FAIR_TARIFF).to_numpy()
-        tasks = {"test": of_all}
+        tasks = {"test": assess_all}
         if fair.any() and all(len(split.validation) for split in self.splits):
-            tasks["validation"] = of_tariffs
+            tasks["validation"] = assess_tariffs
         return pd.concat(independent(run_step, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
@@ -404,8 +404,8 @@ class _Parts:
         """Return frame, predictions and members of the references, and the price of independence."""
 
         def on_step(third: int, share: float = 0.0) -> None:
-            doing = "training references that use the sensitive attribute"
-            self.progress(doing, self.done("references", (third + share) / 3))
+            action = "training references that use the sensitive attribute"
+            self.progress(action, self.done("references", (third + share) / 3))
 
         on_step(0)
         run_step = within(self.run_step, "references")

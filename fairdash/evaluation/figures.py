@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from fairdash.training.splits import corrected_standard_error
 
 #: Columns with the results of a row: the value; the mean and the 95 % quantile of the same estimator with the
-#: sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and the
-#: p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of the
-#: measure with the strongest evidence; and the standard error of a mean over the splits.
+#: sensitive column permuted; the edge (the largest mean over the splits that is not significant at 5 %) and
+#: the p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of
+#: the measure with the strongest evidence; and the standard error of a mean over the splits.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
-#: Measures of error, which concern no sensitive column.
+#: Measures of error, which do not involve a sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
 #: Name of the omnibus test in the column ``measure``.
 VERDICT = "verdict"
@@ -51,7 +51,7 @@ class Figure(NamedTuple):
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
-    """Return one row per model and cell, with the columns of the model, ``measure``, ``column`` and results.
+    """Return one row per model and cell: the columns of the model, ``measure``, ``column`` and results.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
     m = int(repeats[1]) if len(repeats) > 1 else len(names)
     models = table.iloc[:: m or 1].drop(columns=[*_NAMES, *figures]).reset_index(drop=True)
     if len(models) * m != len(names) or not (names == np.tile(names[:m], (len(models), 1))).all():
-        raise ValueError("a model has other measures than the first")
+        raise ValueError("a model has other measures than the first model")
     values = table[figures].to_numpy(dtype=float, copy=True).reshape(len(models), m, len(figures))
     return models, list(map(tuple, names[:m].tolist())), values
 
@@ -143,8 +143,8 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     -------
     DataFrame
         One row per method, λ, part, measure and column, with ``n_splits``, the means of the results, and
-        ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
-        result is undefined do not enter its mean.
+        ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). The mean of a result
+        omits splits in which the result is undefined.
     """
     models, cells, values = untidy(table[~table["diverged"]])
     if test_to_train is None:

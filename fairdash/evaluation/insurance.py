@@ -35,7 +35,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``exposure`` and ``outcome``, the shares of both at or below a price, from (0, 0) to (1, 1).
+        Columns ``exposure`` and ``outcome``: the shares of total exposure and of total outcome in rows up to
+        a price, from (0, 0) to (1, 1).
     """
     _, code = np.unique(price, return_inverse=True)
     w = np.cumsum(np.bincount(code, weights=weight))
@@ -44,7 +45,7 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 
 
 def gini(price: Array, outcome: Array, weight: Array) -> float:
-    """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: 0 for an uninformative price, at most 1.
+    """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: at most 1; uninformative prices give 0.
 
     A negative Gini index means that high prices have low costs (Denuit, Sznajder and Trufin 2019;
     scikit-learn's Tweedie example).
@@ -56,7 +57,7 @@ def gini(price: Array, outcome: Array, weight: Array) -> float:
 def double_lift(
     price: Array, candidate: Array, outcome: Array, weight: Array, *, n_bands: int = N_BANDS
 ) -> pd.DataFrame:
-    """Compare two prices with the outcome in bands of their ratio; the better price follows the outcome.
+    """Compare two prices with the outcome in bands of their ratio; the better price is closer to the outcome.
 
     Returns
     -------
@@ -69,13 +70,13 @@ def double_lift(
     frame = pd.DataFrame({"code": code, "ratio": candidate / price, "exposure": weight})
     for name, values in (("price", price), ("candidate", candidate), ("outcome", outcome)):
         frame[name] = weight * values / (weight @ values / weight.sum())
-    by = frame.groupby("code")
-    sums = by[["exposure", "price", "candidate", "outcome"]].sum()
+    bands = frame.groupby("code")
+    sums = bands[["exposure", "price", "candidate", "outcome"]].sum()
     averages = sums[["price", "candidate", "outcome"]].div(sums["exposure"], axis=0)
     averages.insert(0, "exposure", sums["exposure"])
-    averages.insert(0, "rows", by.size())
-    averages.insert(0, "ratio_high", by["ratio"].max())
-    averages.insert(0, "ratio_low", by["ratio"].min())
+    averages.insert(0, "rows", bands.size())
+    averages.insert(0, "ratio_high", bands["ratio"].max())
+    averages.insert(0, "ratio_low", bands["ratio"].min())
     return averages.reset_index(drop=True)
 
 
@@ -100,7 +101,7 @@ DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.
 
 
 def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) -> float:
-    """Return scikit-learn's mean deviance, weighted by exposure, or NaN if these values do not allow it."""
+    """Return scikit-learn's mean deviance, weighted by exposure, or NaN if the deviance is undefined."""
     from sklearn.metrics import mean_tweedie_deviance
 
     if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
@@ -120,10 +121,10 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
     -------
     DataFrame
         One row per deviance and price, with the columns ``deviance``, ``power``, ``price`` (the name of the
-        price), ``value``, ``balanced`` (deviance of the price scaled to the level of the outcome),
-        ``constant`` (deviance of the mean outcome) and ``explained``, which is 1 − balanced ÷ constant: 0 if
-        the price is no better than the mean, 1 if it is perfect. Undefined values are missing, such as
-        deviances of a price or an outcome below 0, or of 0 for gamma.
+        price), ``value``, ``balanced`` (deviance of the price after scaling its mean to the mean outcome),
+        ``constant`` (deviance of the mean outcome) and ``explained``, which is 1 − balanced ÷ constant (0 if
+        the price is no better than the mean, and 1 if the price is perfect). Undefined values are missing:
+        the deviance of a negative price or outcome, and the gamma deviance of 0.
     """
     mean = float(weight @ outcome / weight.sum())
     rows = []
@@ -152,16 +153,16 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        Price π and outcome Y at the same level, per unit of exposure, and the exposure.
+        Price π and outcome Y with the same mean, per unit of exposure, and the exposure.
 
     Returns
     -------
     DataFrame
         One row per score (``squared_error`` and the defined :data:`DEVIANCES`), with the columns ``score``;
-        ``value``; ``miscalibration``, the value minus the score of the recalibrated price (0 if the mean cost
-        of rows with the same price is this price); ``discrimination``, the score of the mean outcome minus
-        the score of the recalibrated price (0 if prices are uninformative); and ``uncertainty``, the score of
-        the mean outcome. Always, value = miscalibration − discrimination + uncertainty.
+        ``value``; ``miscalibration``, the value minus the score of the recalibrated price (0 if rows with the
+        same price have this price as their mean cost); ``discrimination``, the score of the mean outcome
+        minus the score of the recalibrated price (0 if prices are uninformative); and ``uncertainty``, the
+        score of the mean outcome. For each score, value = miscalibration − discrimination + uncertainty.
     """
     from sklearn.isotonic import IsotonicRegression
 
@@ -173,7 +174,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # For a block without cost, the deviances have limits at 0, so they are computed just above 0.
+        # If a block of prices has no cost, its recalibrated price is 0. The deviance is only a limit at 0, so
+        # it is computed just above 0.
         lowest = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(forecast, lowest), weight, power=power)

@@ -50,7 +50,7 @@ def execute_in_parallel(
     ----------
     folder
         Folder for the results of the steps, which all processes must be able to read and write. Results that
-        are stored in the folder already are reused.
+        the folder already contains are reused.
     executor, width
         Same meaning as in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
@@ -84,7 +84,7 @@ def execute_in_parallel(
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in a folder, and return the hash of its result and its share of the work.
+    """Compute one step of the sweep in a folder; return the hash of its result and its share of the work.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _Task:
-    """Sweep in the memory of a process, with the results of those steps that it requires."""
+    """Sweep in the memory of a process, with the results of the steps that it needs."""
 
     dataset: Dataset
     plan: Sweep
@@ -118,7 +118,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Latest task of a thread, with its folder and the modification time of its file."""
+    """Latest task of a thread, identified by its folder and by the modification time of its file."""
 
     key: tuple[Path, int] | None = None
     task: _Task
@@ -158,7 +158,8 @@ def _save_task(folder: Path, dataset: Dataset, plan: Sweep, options: Mapping[str
         is_same = False
     if not is_same:
         raise StorageError.of(
-            "the table can't be given to other processes", "Make columns of one kind: numbers or text."
+            "the table can't be stored for other processes",
+            "Make every column contain only numbers or only text.",
         )
     content = {"plan": to_plain(plan), "options": dict(options), "dataset": about}
     write_sealed(folder / _TASK, content)

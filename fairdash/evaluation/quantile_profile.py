@@ -1,4 +1,4 @@
-"""Profiles of predictions along the sensitive attribute: averages, distributions and changes by group."""
+"""Profiles of predictions by groups of the sensitive attribute: averages, distributions and changes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def quantile_profile(
         Values of the sensitive attribute. All rows define the groups, so that all splits have the same
         groups.
     splits
-        Splits, J in number, of which only the test rows are used.
+        The J splits; only the test rows of each split are used.
     n_groups
-        Requested number of groups; the default is up to 20 groups, with at least 20 rows per group in a test
-        part. Ties in `s` may reduce this number.
+        Requested number of groups. By default, there are up to 20 groups, each with at least 20 test rows per
+        split. Ties in `s` may reduce this number.
     groups
         Group (n,) of each row, numbered from 0 without gaps, if it is already known.
     weight : (n,) array, optional
@@ -56,14 +56,14 @@ def quantile_profile(
         Columns ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (number of test
         rows, mean over splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard
         error), and ``low`` and ``high``, its 95 % interval by Student's t. The interval refers to new rows
-        and to the given models. A test row of several splits counts as one observation.
+        and to the given models. A row that is a test row in several splits counts as one observation.
     """
     if groups is None:
         fewest = min(len(split.test) for split in splits)
         groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
     rows = _TestRows.of(groups, splits, weight, units)
-    mean, moves = rows.averages(values)
-    errors, half = rows.errors(rows.products(moves, moves))
+    mean, influence = rows.averages(values)
+    errors, half = rows.errors(rows.products(influence, influence))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -92,8 +92,8 @@ def blended_profiles(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
-    The average of a group is linear in the predictions and its variance is quadratic, so the blends
-    themselves are not computed.
+    The average of a group is linear in the predictions, and its variance is quadratic. The results therefore
+    follow from the two models, without computing the predictions of the blends.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ def blended_profiles(
 
 @dataclass(frozen=True, kw_only=True)
 class _TestRows:
-    """Test rows of all splits by group, which a profile requires in addition to the values.
+    """Test rows of all splits by group: the part of a profile's input that does not depend on the values.
 
     Parameters
     ----------
     groups, each
         Group (n,) and weight (n,) of each row.
     cells, of_cells
-        Unit of each row within its group, (n,), and group of each of the C units, (C,).
+        Number of each row's unit within its group, (n,), and group of each of these C units, (C,).
     splits
         Splits, J in number.
     sizes, totals
@@ -145,15 +145,15 @@ class _TestRows:
         weight: NDArray[np.float64] | None,
         units: NDArray[np.intp] | None,
     ) -> _TestRows:
-        used = int(groups.max()) + 1
+        n_groups = int(groups.max()) + 1
         cells, of_cells = np.arange(len(groups)), groups
         if units is not None:
-            codes, cells = np.unique(units * used + groups, return_inverse=True)
-            of_cells = codes % used
+            codes, cells = np.unique(units * n_groups + groups, return_inverse=True)
+            of_cells = codes % n_groups
         each = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
-        sizes = [np.bincount(groups[rows], minlength=used) for rows in tests]
-        totals = [np.bincount(groups[rows], weights=each[rows], minlength=used) for rows in tests]
+        sizes = [np.bincount(groups[rows], minlength=n_groups) for rows in tests]
+        totals = [np.bincount(groups[rows], weights=each[rows], minlength=n_groups) for rows in tests]
         return cls(
             groups=groups,
             each=each,
@@ -165,37 +165,38 @@ class _TestRows:
         )
 
     def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return means of the group averages over splits, (G,), and each row's influence on them, (n,)."""
-        means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
+        """Return the means over splits of the group averages, (G,), and the influence of each row, (n,)."""
+        means, influence = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             groups, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
-            with np.errstate(invalid="ignore"):  # A group may have no row.
+            with np.errstate(invalid="ignore"):  # A group without rows gives NaN.
                 means[j] = np.bincount(groups, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
-            moves[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
-        return pd.DataFrame(means).mean().to_numpy(), moves
+            influence[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
+        return pd.DataFrame(means).mean().to_numpy(), influence
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sums (G,) over the units of each group of products of their influences a and b (n,)."""
+        """Return by group, (G,), the sum over units of the products of two influences a and b (n,)."""
         first, second = (np.bincount(self.cells, weights=influence) for influence in (a, b))
-        used = self.totals.shape[1]
-        return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
+        n_groups = self.totals.shape[1]
+        return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=n_groups), dtype=float)
 
     def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return standard errors and half-widths of 95 % intervals, given squared influences (..., G)."""
-        used, counts = self.totals.shape[1], np.zeros(len(self.groups))
+        n_groups, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
         of_cells = np.bincount(self.cells, weights=counts)
-        observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
+        observed = np.bincount(self.of_cells[of_cells > 0], minlength=n_groups)
         n_splits = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             # The squared error is the variance of a weighted mean, which is var/n for a single split and
             # equal weights.
             errors = np.sqrt(squares / n_splits * observed / (observed - 1))
-            # Kish's (1965) effective number is the equivalent number of units of equal weight.
-            as_good_as = n_splits / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
+            # Kish's (1965) effective number of units is the number of equally weighted units with the same
+            # variance.
+            n_effective = n_splits / np.bincount(self.of_cells, weights=of_cells**2, minlength=n_groups)
         errors[..., observed < 2] = np.nan
-        return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
+        return errors, stdtrit(np.maximum(n_effective - 1, 1), 0.975) * errors
 
 
 def group_averages(
@@ -211,7 +212,7 @@ def group_averages(
 
 
 def _group_count(n_rows: int) -> int:
-    """Return the number of groups with about ROWS_PER_GROUP rows each, within the limits of a chart."""
+    """Return a number of groups with about ROWS_PER_GROUP rows per group, within the limits of a chart."""
     return int(np.clip(n_rows // ROWS_PER_GROUP, 2, MAX_NUMBER_OF_GROUPS))
 
 
@@ -251,19 +252,19 @@ def transfers_by_group(
         and ``after`` (average prediction), ``total`` (Σ w·(after − before), whose sum over groups is the
         total change) and ``per_head`` (``total`` divided by ``heads``).
     """
-    used = sorted(before.keys() & after.keys())
+    split_numbers = sorted(before.keys() & after.keys())
     mass = np.ones(len(s)) if weight is None else weight
     if groups is None:
-        groups = merged_groups(s, [splits[j].test for j in used], n_groups=DEFAULT_GROUPS)
+        groups = merged_groups(s, [splits[j].test for j in split_numbers], n_groups=DEFAULT_GROUPS)
     count = int(groups.max()) + 1
     sums = np.zeros((4, count))
-    for j in used:
+    for j in split_numbers:
         rows = splits[j].test
         group_of_row = groups[rows]
         for k, values in enumerate(
             (np.ones(len(rows)), mass[rows], mass[rows] * before[j][rows], mass[rows] * after[j][rows])
         ):
-            sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(used)
+            sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(split_numbers)
     n, heads, total_before, total_after = sums
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
@@ -288,7 +289,7 @@ def merged_groups(
     n_groups: int,
     fewest: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups, merged with neighbours until each group has `fewest` rows in every part.
+    """Return quantile groups; neighbours are merged until every group has `fewest` rows in every part.
 
     If a part is too small for two groups, all rows form one group.
     """
@@ -332,7 +333,7 @@ def densities(
         Columns ``group`` ("low", "middle" and "high", or fewer groups because of ties or few rows),
         ``s_low``, ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``,
         which is True if the values of the group are within one step of the grid. The density of a constant
-        group is positive in one cell only.
+        group is positive at one grid point only.
     """
     from scipy.stats import gaussian_kde
 
@@ -372,11 +373,11 @@ def densities(
 
 
 def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points over the range of all `values` except the outermost 0.5 %, with a margin."""
-    together = np.concatenate(values)
-    low, high = np.quantile(together, [0.005, 0.995])
+    """Return points over the range of all `values`, without their outermost 0.5 % but with a margin."""
+    all_values = np.concatenate(values)
+    low, high = np.quantile(all_values, [0.005, 0.995])
     margin = 0.08 * (high - low)
     if is_rounding(low, high, eps=SINGLE):
-        # A spread of rounding size counts as zero.
+        # If the values differ only by rounding errors, their spread counts as zero.
         margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

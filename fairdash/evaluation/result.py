@@ -19,22 +19,22 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import STANDARD, Sweep
 
-#: Level of the test for whether a model is better than the average.
+#: Significance level of the test of whether a model is better than the average.
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """Gain of a model over the training average, on test rows.
+    """Reduction of the error by a model, compared with predicting the training average, on test rows.
 
     Parameters
     ----------
     error
-        Loss of the model divided by that of the training average on the same test rows, as a mean over the
-        splits. A loss of 1 means no gain, and a loss of 0 is perfect.
+        Loss of the model divided by the loss of the training average on the same test rows, averaged over the
+        splits: 1 means no gain, and 0 is perfect.
     error_se
-        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is at least as
-        large as the noise of the rows alone would make it for splits without shared rows.
+        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is at least the
+        standard error that the noise of the rows alone causes.
     is_beyond_noise
         Whether the gain is significant at the 5 % level.
     """
@@ -52,7 +52,7 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return the gain, in the training loss, over the training average for the models of all splits.
+    """Return the gain of the models of all splits, in the training loss, over predicting the average.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def gain_over_mean(
     Notes
     -----
     The test is a one-sided normal test of the differences between the two losses on the same rows. The
-    standard error is at least that from the noise of the rows, because two or three splits may agree by
-    chance.
+    standard error is at least the one that follows from the noise of the rows, because two or three splits
+    may agree by chance.
     """
     from scipy.stats import norm
 
@@ -79,7 +79,7 @@ def gain_over_mean(
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
         of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
-        if base == 0:  # If the target is constant, no gain is possible.
+        if base == 0:  # If the target is constant, the average is perfect, and no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
         difference = (of_mean - of_model) / base
         gains.append(np.average(difference, weights=mass[rows]))
@@ -109,7 +109,7 @@ class SweepResult(TrainedModels):
     frames
         Tables, by objective, with one row per trained model, part, measure and sensitive column, as returned
         by :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are assessed under
-        both.
+        both objectives.
     paths
         Tables, by objective, of all points on the trade-off curve, as returned by
         :func:`fairdash.evaluation.assess_curve`.
@@ -124,11 +124,11 @@ class SweepResult(TrainedModels):
     units
         Units of columns by name, where known.
     references
-        Test results of prices that use s, as in :class:`fairdash.api.ReferenceResult`, or None if they were
-        not computed.
+        Test results of prices that use s (see :class:`fairdash.api.ReferenceResult`), or None if these prices
+        were not computed.
     price
-        Minimum cost of exact independence in each split, (J,), in units of ``mse``, or None without
-        references.
+        Minimum increase of the error that exact independence requires, by split, (J,), in units of ``mse``,
+        or None without references.
     baselines
         Tables, by objective, of test results of :data:`fairdash.training.baselines.BASELINES`, and of test
         and validation results of tariffs.
@@ -137,7 +137,7 @@ class SweepResult(TrainedModels):
     versions
         Versions of the packages at the time of the run, by package.
     names
-        Display names of target and sensitive columns, where the user has set one.
+        Display names that the user has given to the target and to sensitive columns.
     evaluations
         Methods of estimation by measure, as in :attr:`fairdash.dependence.measure.Measure.recorded`.
     groups
@@ -150,7 +150,7 @@ class SweepResult(TrainedModels):
     fingerprint
         Fingerprint of all rows of the data set, which shows that the result belongs to it.
     opened
-        Results so far of :func:`fairdash.confirm` on the holdout rows; each call adds one to this list.
+        Results so far of :func:`fairdash.confirm` on the holdout rows; each call adds a result to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         Same meaning as in :class:`fairdash.training.models.TrainedModels`.
 
@@ -236,7 +236,7 @@ class ReferenceResult:
 
 
 def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
-    """Return the gain of the standard models that did not diverge over the average; None if all diverged."""
+    """Return the gain of those standard models that did not diverge; None if all of them diverged."""
     members = trained.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):

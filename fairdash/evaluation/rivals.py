@@ -1,4 +1,4 @@
-"""Simple repairs by quantile bands of the sensitive attribute, as minimum standards for other methods."""
+"""Simple repairs by quantile bands of the sensitive attribute, which other methods should at least match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RANKS = np.linspace(0, 1, 201)
 
 
 class _BandRepair:
-    """Repair of prices by the distribution of prices in each band of s, which requires s for new prices.
+    """Repair of prices that uses the distribution of prices in each band of s; new prices also require s.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class _BandRepair:
     """
 
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    #: The value is True, because X is one column, which contains the price to repair.
+    #: True means that X is a single column, which contains the price to repair.
     repairs: ClassVar[bool] = True
     multivariate: ClassVar[bool] = False
 
@@ -40,11 +40,11 @@ class _BandRepair:
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
         """Fit the quantiles and the average of each band; several columns of s raise an OptionError."""
-        price, s = np.ravel(X), _one(sensitive_features)
+        price, s = np.ravel(X), _single_column(sensitive_features)
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         bands, counts = np.unique(codes, return_counts=True)
-        # A band between tied values has no rows, so the next band provides its distribution.
+        # Because of ties, a band may have no rows; the next band then provides its distribution.
         self.place_ = np.searchsorted(bands, np.arange(len(self.edges_) + 1)).clip(max=len(bands) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in bands])
         self.means_ = np.array([price[codes == code].mean() for code in bands])
@@ -54,7 +54,7 @@ class _BandRepair:
     def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
         """Return the repaired prices (n,)."""
         price = np.ravel(np.asarray(X, dtype=float))
-        band = self.place_[np.searchsorted(self.edges_, _one(sensitive_features))]
+        band = self.place_[np.searchsorted(self.edges_, _single_column(sensitive_features))]
         return (1 - self.lam) * price + self.lam * self._repaired(price, band)
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
@@ -62,7 +62,7 @@ class _BandRepair:
 
 
 class BandBarycentre(_BandRepair):
-    """Repair that moves each price to the barycentre's quantile at its rank within the band of s.
+    """Repair that replaces each price by the barycentre's quantile at the price's rank within its band of s.
 
     The formula is Theorem 2.3 of Chzhen and others, “Fair regression with Wasserstein barycenters” (2020),
     with bands instead of classes: (Σ_b p_b Q_b) ∘ F_s(price).
@@ -72,7 +72,7 @@ class BandBarycentre(_BandRepair):
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, quantiles in enumerate(self.quantiles_):
             rows = band == k
-            # A price beyond the ends of its band keeps its distance from the nearer end.
+            # A price outside the range of its band keeps its distance from the nearest price of this range.
             excess = price[rows] - price[rows].clip(quantiles[0], quantiles[-1])
             rank = np.interp(price[rows], quantiles, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + excess
@@ -80,7 +80,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Repair that scales prices to p E[p] / E[p given s], or shifts them if an average is not positive."""
+    """Repair that changes a price p to p E[p] / E[p given s], or shifts it if an average is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, mean = self.shares_ @ self.means_, self.means_[band]
@@ -88,7 +88,7 @@ class BandRatio(_BandRepair):
 
 
 class Repair:
-    """Repair that moves each price to its rank in one distribution for all s, with a smooth law along s.
+    """Repair that moves each price to the same rank of one common distribution, smoothly along s.
 
     The repair applies :class:`fairdash.FairPostprocessor` with known s.
     """
@@ -102,8 +102,8 @@ class Repair:
         """Fit the distribution of prices along s."""
         s = np.asarray(sensitive_features, dtype=float)
         self.attributes_ = attributes(s.T)
-        is_set = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]
-        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_set)
+        is_indicator = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]
+        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_indicator)
         return self
 
     def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
@@ -117,11 +117,13 @@ class Repair:
         return np.column_stack(codes)
 
 
-def _one(sensitive_features: ArrayLike) -> Array:
+def _single_column(sensitive_features: ArrayLike) -> Array:
     s = np.asarray(sensitive_features, dtype=float)
     if s.size != len(s):
         raise OptionError.of(
-            "Bands are of one sensitive column", "Choose one, or another method.", column="sensitive_features"
+            "Bands need exactly one sensitive column",
+            "Choose one column, or another method.",
+            column="sensitive_features",
         )
     return s.ravel()
 

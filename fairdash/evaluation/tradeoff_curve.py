@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest model, through trained models and blends.
+"""Trade-off curve from the standard model to the fairest model; its points are trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -41,25 +41,26 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Approximate maximum number of slider positions; the number is the same between any two trained weights.
+#: Approximate maximum number of slider positions. The number of positions is the same between any two
+#: neighbouring trained weights.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Results that a blend interpolates from its neighbours.
+#: Results of a blend that are interpolated between its neighbours.
 _INTERPOLATED = [FLOOR, FLOOR_Q95, EDGE]
 
 
 def curve_points(method: str, lams: Sequence[float], *, between: int | None = None) -> tuple[ModelKey, ...]:
-    """Return all points of a method's curve, from the standard model at 0 through the trained weights.
+    """Return all points of a method's curve: the standard model at λ = 0, the trained weights, and blends.
 
     Parameters
     ----------
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Number of blends between two trained weights. By default, there are no blends of tariffs, because
-        blends have no relativities to file, and otherwise up to 4 blends, with fewer for many weights. The λ
-        of the blends are evenly spaced on a logarithmic scale, except that they are evenly spaced on a linear
-        scale from 0 to the first trained weight.
+        Number of blends between two trained weights. By default, there are up to 4 blends (fewer if there are
+        many weights), but no blends of tariffs, because a blend has no relativities to file. The λ of the
+        blends are evenly spaced on a logarithmic scale, or on a linear scale between 0 and the first trained
+        weight.
     """
     trained = sorted({0.0, *lams})
     if between is None:
@@ -71,29 +72,30 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            points.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
+            points.append(ModelKey(method, _rounded_lam(lam, low, high), low=low, high=high, share=share))
     return (*points, ModelKey(method, trained[-1]))
 
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan, with blends unless the plan is for tariffs."""
+    """Return the points of a method's path in a plan; only plans without tariffs have blends."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
 def blend(
     low: NDArray[np.float64], high: NDArray[np.float64], share: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the predictions of a point: ``(1 - share) * low + share * high``; exactly `low` if `share` is 0.
+    """Return the predictions of a point, ``(1 - share) * low + share * high``; a share of 0 returns `low`.
 
     The squared error of a blend is at most the weighted mean of its neighbours' squared errors, because the
-    square is convex. A blend may have more dependence than both neighbours, but never a larger squared error.
+    square is convex. A blend may have more dependence than both neighbours, but never a larger squared error
+    than both.
     """
     return low + share * (high - low)
 
 
-def _short(lam: float, low: float, high: float) -> float:
-    """Return λ with the fewest digits, at least three, that distinguish it from the neighbouring points."""
+def _rounded_lam(lam: float, low: float, high: float) -> float:
+    """Round λ to the fewest digits, at least three, that distinguish it from the neighbouring points."""
     digits = 3 if high - low > 0.02 * high else 6
     return float(f"{lam:.{digits}g}")
 
@@ -112,7 +114,7 @@ def assess_curve(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> pd.DataFrame:
-    """Assess accuracy and dependence at every point, for each method, on validation and test rows.
+    """Assess accuracy and dependence at every point of each method's curve, on validation and test rows.
 
     Parameters
     ----------
@@ -130,11 +132,11 @@ def assess_curve(
         Columns ``method``, ``lam``, ``low``, ``high``, ``share`` (see
         :class:`fairdash.training.methods.ModelKey`), ``split``, ``part`` ("validation" or "test"),
         ``diverged`` (always False, because blends with a diverged model are omitted), ``n``, and measures and
-        results as in `frame`. Trained weights have the results in `frame`. Values of a blend are computed
-        from its predictions. The floors and the edge of a blend are interpolated between its neighbours. The
-        p-values of a blend are NaN, except for the verdict, which compares the blend's values with the
-        permutations of the standard model, because the null distribution of ranks hardly depends on the
-        model. The path of every method starts at λ = 0, the standard model.
+        results as in `frame`. Points of trained weights have the same results as in `frame`. Values of a
+        blend are computed from its predictions. The floors and the edge of a blend are interpolated between
+        its neighbours. The p-values of a blend are NaN, except for the verdict, which compares the blend's
+        values with the permutations of the standard model, because the null distribution of ranks hardly
+        depends on the model. The path of every method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
@@ -143,7 +145,7 @@ def assess_curve(
     is_tested = not np.isnan(values[:, is_verdict, P]).all()
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
 
-    def way_of(done: int, method: str) -> Found:
+    def path_of_method(done: int, method: str) -> Found:
         if progress is not None:
             progress(done / len(methods))
         stops, figures = [], []
@@ -152,7 +154,7 @@ def assess_curve(
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
             way = pd.DataFrame(curve_points(method, lams.tolist()))
-            place = _places(of_split, method, j)
+            place = _rows_by_lam(of_split, method, j)
             way = way[way["low"].isin(place) & way["high"].isin(place)]
             share = way["share"].to_numpy()
             is_blend = share > 0
@@ -164,17 +166,19 @@ def assess_curve(
                 if part not in splits[j].parts:
                     continue
                 rows_of_part = trained[(trained["split"] == j) & (trained["part"] == part)]
-                rows = _places(rows_of_part, method, j)
+                rows = _rows_by_lam(rows_of_part, method, j)
                 at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
-                here = at_low.copy()
-                here[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[:, :, _INTERPOLATED]
+                results = at_low.copy()
+                results[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[
+                    :, :, _INTERPOLATED
+                ]
                 if is_blend.any():
                     of_blends, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
-                    here[is_blend, :, VALUE] = of_blends[:, :, VALUE]
-                    here[is_blend, :, P:] = np.nan
-                    here[np.outer(is_blend, is_verdict)] = np.nan
+                    results[is_blend, :, VALUE] = of_blends[:, :, VALUE]
+                    results[is_blend, :, P:] = np.nan
+                    results[np.outer(is_blend, is_verdict)] = np.nan
                 stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
-                figures.append(here)
+                figures.append(results)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
         all_values, path = np.concatenate(figures), pd.concat(stops, ignore_index=True)
@@ -182,7 +186,7 @@ def assess_curve(
         return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
-        way: pd.DataFrame = run_step(methods[k], partial(way_of, k, methods[k]))["way"]
+        way: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
         if progress is not None:
             progress((k + 1) / len(methods))
         return way
@@ -214,7 +218,7 @@ class _Blends:
 
 
 class _BlendVerdicts:
-    """Verdicts on weighted means of two models' predictions, from the permutations of a trained model."""
+    """Verdicts on blends of two models, computed from the permutations of one trained model."""
 
     def __init__(
         self,
@@ -223,12 +227,12 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """Store `judge`, which gives verdicts, and `shuffled`, a cache of each model's permuted values."""
+        """Store `judge`, which computes verdicts, and `shuffled`, a cache of the models' permuted values."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
     def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
-        """Add blends (K, n) of split j with the weights λ in `stops`, using the permutations of `model`."""
+        """Add the blends (K, n) of split j at the weights λ in `stops`, with the permutations of `model`."""
         if self._shuffled is None or not len(blended):
             return
         if (j, model) not in self._shuffled:
@@ -238,13 +242,13 @@ class _BlendVerdicts:
         for cell, values in observed.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # The sensitive column is constant in the rows, so no test is possible.
+                # If the sensitive column is constant in the rows, no test is possible.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts over all added splits into the values (K, M, F) of the method's path."""
+        """Write the verdicts over all added splits into the results (K, M, F) of the method's path."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
@@ -254,22 +258,22 @@ class _BlendVerdicts:
 def curve_predictions(
     predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
-    """Return the predictions (n,) at a point by split, omitting splits in which a neighbour diverged."""
+    """Return a point's predictions (n,) by split, without splits in which one of its models diverged."""
     predictions_by_split = {}
     for split in np.unique(members["split"]):
-        place = _places(members, point.method, split)
+        place = _rows_by_lam(members, point.method, split)
         if point.low in place and point.high in place:
             low, high = predictions[place[point.low]], predictions[place[point.high]]
             predictions_by_split[int(split)] = blend(low, high, point.share) if point.share else low
     return predictions_by_split
 
 
-def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
+def _rows_by_lam(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Map each trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
     # Arrays are faster than frames, and each slider move on the page makes this call for every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
-    whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
-    of_method, standard = whole & (names == method), rows[whole & (names == STANDARD)]
+    is_usable = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
+    of_method, standard = is_usable & (names == method), rows[is_usable & (names == STANDARD)]
     places = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
     if len(standard):
         places[0.0] = int(standard[0])
@@ -280,7 +284,7 @@ Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """Return the most accurate point with dependence at most `at_most`, or else the least dependent point.
+    """Return the most accurate point with dependence up to `at_most`; if none, the least dependent point.
 
     The second result is whether the dependence of the returned point is at most `at_most`.
 
@@ -289,21 +293,21 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
     path
         Means over the splits on validation rows, as returned by :func:`fairdash.evaluation.summarise_splits`.
     """
-    return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
+    return _best_point(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
-    """Return the least dependent point with error at most `growth` (0.1 for 10 %) above the standard model's.
+    """Return the least dependent point with an error up to `growth` (0.1: 10 %) above the standard model's.
 
     The point λ = 0 always qualifies if `growth` is at least 0.
     """
     errors = of_measure(path, error)
     standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
-    return _best(errors, of_measure(path, measure), limit=standard * (1 + growth))
+    return _best_point(errors, of_measure(path, measure), limit=standard * (1 + growth))
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
-    """Return the point that is furthest below the line from the most accurate to the least dependent point.
+    """Return the point furthest below the straight line between the most accurate and least dependent points.
 
     Both axes are scaled to [0, 1] between the most accurate and the least dependent point (Satopää et al.,
     2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, there is no knee, and the
@@ -323,8 +327,8 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     return _choice_at(usable, best, reached=True)
 
 
-def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit, or else the one nearest to the limit."""
+def _best_point(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the smallest `wanted` within the limit, or else the point nearest the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
@@ -347,13 +351,13 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark points that no other point dominates, by being no larger in both values and smaller in one.
+    """Mark points for which no other point is smaller in one value and not larger in the other.
 
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Errors and dependences, for both of which smaller is better. A point with a NaN is never efficient and
-        dominates no point.
+        Errors and dependences; smaller values are better. A point with a NaN is never efficient and
+        does not dominate other points.
 
     Returns
     -------
@@ -373,7 +377,7 @@ def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float,
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Errors and dependences, for both of which smaller is better. Values below 0 count as 0, and points
+        Errors and dependences; smaller values are better. Values below 0 count as 0, and points
         with a NaN are ignored.
     corner
         Positive error and positive dependence beyond which points are ignored.
@@ -381,8 +385,8 @@ def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float,
     Returns
     -------
     float
-        Share in [0, 1]: 0 if no point is within the box, and 1 if a point is at (0, 0). A larger share is
-        better.
+        Share in [0, 1]: 0 if no point is within the rectangle, and 1 if a point is at (0, 0). A larger share
+        is better.
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     points = np.maximum(points[np.isfinite(points).all(axis=1)], 0.0)

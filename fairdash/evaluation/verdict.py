@@ -1,16 +1,16 @@
-"""Test of whether all splits together show more dependence than expected by chance.
+"""Test of whether all splits together show more dependence than independent variables would.
 
 The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each averaged over the
-splits. In addition, each measure has a test of its own and an edge from its null distribution.
+splits. In addition, each measure has a separate test and an edge: the largest value that is not significant.
 
 The splits of a run share rows, so their results are not independent, and most tests of single splits would
-miss a link that all rows together show. In the test of all splits, s is permuted once over all rows of the
-table, every split uses its test rows of the permuted column, and the statistic is the mean over the splits.
-For each permutation, the rows of a part are ranked by the permuted column and receive the part's values of s
-in this order. A part therefore keeps its values of s, and a row in several parts gets nearly the same value
-in each part. Related rows exchange their values of s as whole groups over the whole table
-(:class:`fairdash.dependence.grouping.Blocks`). In tables with more than 20,000 rows, the verdict uses one
-random sign per row or group instead, with the same signs in all parts.
+miss a link that a test of all rows detects. In the test of all splits, s is permuted once over all rows of
+the table, every split uses its test rows of the permuted column, and the statistic is the mean over the
+splits. For each permutation, the rows of a part are ranked by the permuted column and receive the part's
+values of s in this order. A part therefore keeps its values of s, and a row that is in parts of several
+splits gets nearly the same value in all of them. Permutations exchange the values of s of whole groups of
+related rows over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In tables with more than
+20,000 rows, the verdict uses one random sign per row or group instead, with the same signs in all parts.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def part_permutations(
     seed: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
-    """Return permutations of the rows of a part that follow from permutations of the whole table.
+    """Return the permutations of a part's rows that permutations of the whole table imply.
 
     Parameters
     ----------
     s : (n,) array
-        Sensitive column of all rows, which is the same in all calls with shared permutations.
+        Sensitive column of all rows; calls that share permutations pass the same column.
     rows : (m,) array
         Row numbers of the part.
     count
-        Number of permutations; the earlier permutations do not depend on this number.
+        Number of permutations; a larger number adds permutations without changing the first ones.
     seed
-        Seed of the permutations of the whole table, which is the same in all calls with shared permutations.
+        Seed of the permutations of the whole table; calls that share permutations pass the same seed.
     groups : (n,) array, optional
         Group number 0 … G-1 of each row of the table.
 
@@ -70,8 +70,8 @@ def part_permutations(
         for b, rng in enumerate(generators):
             permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
-    # The result equals that of by_rank, but marking positions in the whole table avoids a sort per
-    # permutation.
+    # The result is the same as that of by_rank, but marking positions in the whole table avoids a sort for
+    # each permutation.
     place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
@@ -96,7 +96,7 @@ def add_verdicts(
     *,
     signed: Collection[Cell],
 ) -> None:
-    """Write the verdict and the test of each measure's mean over the splits into the values.
+    """Compute the verdict, and the test of each measure's mean over the splits, and write both into `values`.
 
     Parameters
     ----------
@@ -105,17 +105,17 @@ def add_verdicts(
         the order of the null values.
     nulls
         Values under independence by split and part; parts without permutations are omitted. For the verdict,
-        these are the values of its measures for each order of each sensitive column, (W, M, K, B + 1), as
-        returned by :func:`fairdash.dependence.omnibus.permuted_values`.
+        the null values are the values of its measures for each order of each sensitive column, (W, M, K, B +
+        1), as returned by :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
-        Cells of measures whose sign is a direction, for which the test uses the absolute value of the mean.
+        Cells whose measure has a sign that is a direction; their test uses the absolute value of the mean.
 
     Notes
     -----
-    The edge is the largest mean over the splits that is no link at 5 %, and p is the permutation p-value of
-    the mean. Edge and p are the same in all splits of a method, weight and part. With weights, edge and p are
-    each the larger of two values; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged models are
-    omitted from the means. Without permutations, edge and p are NaN.
+    The edge is the largest mean over the splits that is not significant at 5 %, and p is the permutation
+    p-value of the mean. Edge and p are the same in all splits of a method, weight and part. With weights,
+    edge and p are each the larger of two values; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged
+    models are omitted from the means. Without permutations, edge and p are NaN.
     """
     place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
@@ -127,7 +127,7 @@ def add_verdicts(
         )
         members = [(place[at[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
-            # In a part in which a column is constant, dependence on the column is undefined.
+            # If a column is constant in a part, dependence on the column is undefined there.
             null_values = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
             if not null_values:
                 continue
@@ -153,11 +153,11 @@ class Verdict(NamedTuple):
         P-value in [1 / (1 + B), 1]; with weights, the larger of two p-values. The p-value is 1 if the
         predictions are constant.
     by
-        Index of the measure with the strongest evidence, which is the first one with the smallest p-value.
+        Index of the measure with the strongest evidence: the first measure with the smallest p-value.
     value
         Mean over the splits of the measure with the strongest evidence.
     edge
-        Largest absolute mean that is no link at 5 %, according to this measure alone.
+        Largest absolute mean of this measure that is not significant at 5 %, in a test of this measure alone.
     """
 
     p_value: float
@@ -187,18 +187,18 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def is_link(p_value: float) -> bool:
-    """Return whether a verdict is a link at 5 %, with a tolerance for the rounding of a mean."""
+    """Return whether a p-value is at most 5 %, with a tolerance for the rounding of a mean."""
     return p_value <= ALPHA + _ROUNDING
 
 
-def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
+def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     """Mark the points of a method's path that differ by more than noise, so that a line may connect them.
 
-    Starting from the standard model, a trained point is marked if its dependence is lower than the dependence
-    of the last marked point by more than noise. The difference must exceed both the distance from the
-    measure's floor to its edge and 1.96 standard errors of the difference. The standard error treats both
+    The standard model is marked. A later trained point is marked if its dependence is lower than the
+    dependence of the last marked point by more than noise: the difference must exceed both the distance from
+    the measure's floor to its edge and 1.96 standard errors of the difference. The standard error treats both
     points as independent, which is conservative, because they share their splits. With a single split, no
-    standard error is known. Blends between two marked neighbours are marked.
+    standard error is known. A blend is marked if both neighbouring trained points are marked.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the largest value that is no link at 5 %, and the p-value of the observed value.
+    """Return the largest value that is not significant at 5 %, and the p-value of the observed value.
 
     Parameters
     ----------
@@ -229,9 +229,9 @@ def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, floa
 
     Notes
     -----
-    The p-value is (1 + b) / (1 + B), where b of B null values reach the observed value. The edge is the null
-    value such that exactly the values above it have p ≤ 0.05. The edge is infinite if B < 19, because so few
-    permutations cannot reach 5 %.
+    The p-value is (1 + b) / (1 + B), where b of B null values are at least the observed value. The edge is
+    the null value above which p ≤ 0.05. The edge is infinite if B < 19, because so few permutations cannot
+    reach 5 %.
     """
     count = permuted.shape[1]
     allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1

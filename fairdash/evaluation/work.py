@@ -1,4 +1,4 @@
-"""Estimates of the time of each step of a run on one core, which are weights for its progress bar."""
+"""Estimated time of each step of a run on one core; the progress bar weights the steps by these times."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
 #: Time on a normal core as a share of the time in :func:`fairdash.training.stack_trainer.seconds_of`.
 _SLOW_CORE_SHARE = 0.5
-#: Time of the search for settings as a share of the training time of the models.
+#: Time of tuning the settings, as a share of the training time of the models.
 _TUNING = 0.05
-#: Seconds per row and split for baselines and tariffs, and seconds per model for a measured row, a permuted
-#: row and a row of the verdict, with all measures together.
-_SECONDS_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
+#: Seconds per row and split for baselines and tariffs, and seconds per model and row, for all measures
+#: together, for a value, for a permutation and for the verdict.
+_BASELINE_SECONDS, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: Number of rows in the task of :func:`slowness`, and seconds that the task takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
-#: Share of the time of a run that the references take.
+#: Share of the total time of a run that the reference prices take.
 _REFERENCES = 0.2
 
 
@@ -48,11 +48,13 @@ class Work:
     models, blends
         Number of models and number of assessed blends, per split.
     orders
-        Number of permutations for a floor, counted twice with weights, which have two null distributions.
+        Number of permutations for a floor, counted twice if there are weights, because there are then two
+        null distributions.
     pilot
         Seconds for the pilot on a slow core.
     is_tuned, confirms, is_preview, with_references
-        Whether the run includes these steps.
+        Whether the run tunes settings, trains models for a confirmation, is only a preview, and computes
+        references.
     """
 
     def __init__(
@@ -70,8 +72,8 @@ class Work:
         is_preview: bool,
         with_references: bool,
     ) -> None:
-        beside = _SECONDS_BESIDE * n_rows * n_splits
-        seconds = beside if training is None else training * _SLOW_CORE_SHARE
+        baseline_seconds = _BASELINE_SECONDS * n_rows * n_splits
+        seconds = baseline_seconds if training is None else training * _SLOW_CORE_SHARE
         seconds *= 1 + confirms / n_splits
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
@@ -81,7 +83,7 @@ class Work:
             "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,
             "training": seconds,
-            "beside": beside * (not is_preview),
+            "beside": baseline_seconds * (not is_preview),
             "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
         }
         if with_references:
@@ -93,17 +95,17 @@ class Work:
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """Return the completed share of the total work, in [0, 1], if `share` of this step is completed."""
+        """Return the completed share of the total work, in [0, 1], given the completed `share` of a step."""
         parts = list(self._seconds)
         before = sum(self._seconds[step] for step in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
-    """Return the time of this core for a task as a multiple of the time of a normal core.
+    """Return how many times as long this core takes for a task as a normal core.
 
-    The function takes the smallest time of several tries, because other processes may slow down single tries.
-    The tries allocate no memory, because allocation takes longer in some threads.
+    The function uses the shortest of several trials, because other processes may slow down single trials. The
+    trials allocate no memory, because allocation takes longer in some threads.
     """
     rng = np.random.default_rng(0)
     rows, weights, layer = (
@@ -129,7 +131,7 @@ def work_of_plan(
     is_preview: bool = False,
     references: bool = False,
 ) -> Work:
-    """Estimate the work of a plan on a data set; arguments as in :func:`execute_sweep`."""
+    """Estimate the work of a plan on a data set; the arguments are the same as in :func:`execute_sweep`."""
     models, n = plan.models(), dataset.n_rows
     test, has_weight = max(min(round(TEST_SHARE * n), MAX_ROWS), 1), dataset.weight is not None
     orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
@@ -150,5 +152,5 @@ def work_of_plan(
 
 
 def piloted_method(plan: Sweep) -> str | None:
-    """Return the method that the pilot trains, the first fair method, or None if the plan has no pilot."""
+    """Return the method that a pilot run trains (the first fair method), or None if the plan has no pilot."""
     return next((method for method in plan.methods if method != STANDARD), None) if plan.find_lams else None

@@ -1,9 +1,9 @@
 """Encoding of classes, such as sex or region, as numeric columns.
 
-Two classes become one column of 0 and 1, and more classes become one column each, so that all functions of
-numbers accept classes. Any function of the class is a sum of functions of these columns. Measures, penalties
-and pages that accept several sensitive columns therefore detect every link with the class, whereas the others
-compare each class with the rest.
+An attribute with two classes becomes one column of 0 and 1. With more classes, each class becomes a column of
+0 and 1. All functions of numbers then accept classes. Any function of the class is a sum of functions of
+these columns. Measures, penalties and pages that accept several sensitive columns therefore detect every link
+with the class. Those that accept one column compare each class with the rest.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -28,24 +28,25 @@ Index = NDArray[np.intp]
 #: Minimum number of rows of a class; smaller classes are merged, because results on few people are neither
 #: shown nor reliable.
 MIN_ROWS = 20
-#: Maximum number of classes; with more classes, every result is a long table, and most classes have too few
-#: rows.
+#: Maximum number of classes. With more classes, every result would be a long table, and most classes would
+#: have too few rows.
 MAX_CLASSES = 25
 #: Name of the class into which rare classes are merged.
 OTHERS = "all others"
 
 
 class Classes(NamedTuple):
-    """Class of each row, with the names of the classes.
+    """Class of each row, and the names of all classes.
 
     Attributes
     ----------
     codes : (n,) array
         Position in `names` of each row's class, or −1 if the class is missing.
     names
-        Names of the classes, in the order of an ordered category, otherwise in alphabetical order.
+        Names of the classes, in the order of the category if it is ordered, and otherwise in alphabetical
+        order.
     merged
-        Numbers of rows of the rare classes that were merged, by class.
+        Number of rows of each rare class that was merged, by the name of the class.
     """
 
     codes: Index
@@ -58,10 +59,12 @@ class Classes(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
-        """Return columns of 0 and 1 by name, (n,) each: one per class, or one for two; NaN if missing."""
+        """Return the 0/1 column, (n,), of each class, or one column for two classes; missing is NaN."""
         missing = self.codes < 0
         coded = (
-            {name: 1} if len(self.names) == 2 else {_of(name, level): k for k, level in enumerate(self.names)}
+            {name: 1}
+            if len(self.names) == 2
+            else {_class_column(name, level): k for k, level in enumerate(self.names)}
         )
         return {
             column: np.where(missing, np.nan, (self.codes == k).astype(float)) for column, k in coded.items()
@@ -94,8 +97,8 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     values : (n,) array
         Text or categories, possibly with missing values.
     fewest
-        Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If the
-        merged class has too few rows as well, the next rarest class is merged into it.
+        Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If even
+        the merged class has too few rows, the next rarest class is merged as well.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -122,7 +125,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
-    """Return classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or codes, (n,).
+    """Return two classes as 0 and 1, (n,), and more classes as columns of 0 and 1, (n, k), or codes, (n,).
 
     No classes are merged, and missing values become NaN.
     """
@@ -134,7 +137,7 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
 
 
 def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
-    """Return the classes to merge, given their counts of rows (k,); none if only one class would remain."""
+    """Return the classes to merge, given their numbers of rows (k,), so that at least two classes remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
     rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
     while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
@@ -153,10 +156,10 @@ def holds_text(values: Any) -> bool:
 
 
 def why_no_classes(classes: Classes) -> str | None:
-    """Explain why there are too many classes, or too small ones, to compare; None if they can be compared."""
+    """Explain why the classes are too many or too small for a comparison; None if they can be compared."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
     if len(classes.names) > MAX_CLASSES:
-        return f"it has more than {MAX_CLASSES} classes of {MIN_ROWS} rows and more"
+        return f"it has more than {MAX_CLASSES} classes of at least {MIN_ROWS} rows"
     if 2 * n_merged > n_known:
         return f"most of its rows are in classes of fewer than {MIN_ROWS} rows"
     return None
@@ -168,11 +171,13 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
     >>> column_of("region: north", ("sex", "region")), column_of("age", ("age",))
     ('region', 'age')
     """
-    return next((column for column in columns if name == column or name.startswith(_of(column, ""))), name)
+    return next(
+        (column for column in columns if name == column or name.startswith(_class_column(column, ""))), name
+    )
 
 
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
-    """Return a map of sensitive attributes to columns: the 0/1 columns of one attribute, or one column.
+    """Return the columns of each sensitive attribute: its numeric column, or the 0/1 columns of its classes.
 
     Columns belong to one attribute if their names say so and every row has a 1 in exactly one of them.
 
@@ -192,13 +197,13 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return one column per sensitive attribute: its numbers, or names of classes for its 0/1 columns."""
-    of_each = {
+    """Return one column per sensitive attribute: its numbers, or the class names that replace 0/1 columns."""
+    column_of_attribute = {
         name: columns[names].idxmax(axis=1) if len(names) > 1 else columns[names[0]]
         for name, names in attributes_of(columns).items()
     }
-    return pd.DataFrame(of_each, index=columns.index)
+    return pd.DataFrame(column_of_attribute, index=columns.index)
 
 
-def _of(column: str, name: str) -> str:
+def _class_column(column: str, name: str) -> str:
     return f"{column}: {name}"

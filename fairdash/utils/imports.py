@@ -1,4 +1,4 @@
-"""Imports of optional packages with an error that names the extra, and imports of names on first use."""
+"""Imports of optional packages, whose errors name the extra to install, and imports of names on first use."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def has(package: str) -> bool:
 
 
 def need(*packages: str) -> None:
-    """Raise an error at once if a package of :data:`EXTRA_OF` that a computation needs later is missing.
+    """Raise an error before a computation starts if it needs a missing package of :data:`EXTRA_OF`.
 
     Raises
     ------
@@ -67,13 +67,13 @@ def need(*packages: str) -> None:
 def missing(package: str) -> MissingPackageError:
     """Return the error that names a package of :data:`EXTRA_OF` and the command that installs it."""
     return MissingPackageError.of(
-        f"this needs the package {package}, which is not installed",
+        f"this function needs the package {package}, which is not installed",
         f'Install it: pip install "fairdash[{EXTRA_OF[package]}]"',
     )
 
 
 def name_missing_packages() -> None:
-    """Let errors of fairdash's imports name the extra that installs a missing package."""
+    """Make an import in fairdash that fails name the extra that installs the missing package."""
     sys.meta_path.append(_MissingPackages())
 
 

@@ -1,8 +1,8 @@
 """Memory limits for a process, so that one table or run cannot exhaust the machine.
 
 The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes; the default is half of the machine's or
-container's memory. The limit applies only on Linux, which refuses an allocation beyond the limit at once, and
-only on machines without a GPU, because drivers of GPUs reserve very large address spaces.
+container's memory. The limit applies only on Linux, where an allocation beyond the limit fails at once. It
+does not apply on machines with a GPU, because GPU drivers reserve very large address spaces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memo
 
 
 def most_memory() -> int:
-    """Return the bytes that a run, or reading a table, may use beyond the current memory of the process."""
+    """Return the number of bytes that a run, or reading a table, may add to the memory of the process."""
     setting = os.environ.get("FAIRDASH_MEMORY")
     if setting:
         return int(float(setting) * 1e9)
@@ -49,35 +49,35 @@ def beyond() -> str:
 
 
 def limit_memory() -> None:
-    """Limit this process to :func:`most_memory` from now on; larger allocations raise a MemoryError."""
+    """Limit the memory that this process adds from now on; larger allocations raise a MemoryError."""
     if can_limit():
         _set_limit(_memory_in_use() + most_memory())
 
 
-_readers = 0
+_n_contexts = 0
 _lock = threading.Lock()
 
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limit this process to :func:`most_memory` in this context; any thread may get a MemoryError."""
-    global _readers
+    """Limit the memory that this process adds in this context; any thread may get a MemoryError."""
+    global _n_contexts
     if not can_limit():
         yield
         return
     import resource
 
     with _lock:
-        if _readers == 0:
+        if _n_contexts == 0:
             _earlier_limits.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
             _set_limit(_memory_in_use() + most_memory())
-        _readers += 1
+        _n_contexts += 1
     try:
         yield
     finally:
         with _lock:
-            _readers -= 1
-            if _readers == 0:
+            _n_contexts -= 1
+            if _n_contexts == 0:
                 _set_limit(_earlier_limits.pop())
 
 
@@ -85,7 +85,7 @@ _earlier_limits: list[int] = []
 
 
 def _memory_in_use() -> int:
-    """Return the memory that counts against the limit so far."""
+    """Return the memory that the process already uses and that counts towards the limit."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
@@ -97,8 +97,8 @@ def _set_limit(limit: int) -> None:
 
     import numpy as np
 
-    # The library allocates its working memory at the first product, and ends the process if this allocation
-    # fails.
+    # The linear algebra library allocates its working memory at the first matrix product, before the limit
+    # applies. If this allocation failed, the library would end the process.
     np.ones((64, 64)) @ np.ones((64, 64))
     _, maximum = resource.getrlimit(resource.RLIMIT_DATA)
     if maximum != resource.RLIM_INFINITY:
@@ -106,7 +106,7 @@ def _set_limit(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, maximum))
 
 
-#: Messages of torch and Arrow in exceptions whose types also have other meanings.
+#: Parts of the messages with which torch and Arrow report a lack of memory, in exceptions of general types.
 _MEMORY_MESSAGES = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
 
 

@@ -1,7 +1,7 @@
-"""Options of a command, each declared once as a field of its plan.
+"""Options of a command; each option is declared once, as a field of the command's plan (a dataclass).
 
-The page's form (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the plan
-and the check of the plan's JSON use the field's name, type, default, range and words.
+The form on the page (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the
+plan and the check of the plan's JSON use this field's name, type, default, range and help text.
 """
 
 from __future__ import annotations
@@ -39,22 +39,23 @@ def option(
     help
         Help text of the widget and of the command.
     within
-        Range of a number, or of each of several numbers, such as ``"(0, 1]"``.
+        Allowed range of a number, or of each number of a list, such as ``"(0, 1]"``.
     unit
-        Unit ``"%"`` for a share that the page asks for in per cent.
+        ``"%"`` for a share that users enter in per cent on the page, otherwise "".
     choices
         Ids of the allowed values.
     step
         Step of the option's widget.
     needs
-        Role without which the option has no effect.
+        Role of a column, such as a weight, without which the option has no effect.
     name
         Name of the option in the library, if it differs from the name of the field.
     word
-        Name of the option in the command, if it differs; for a list, the name of one value.
+        Name of the option on the command line, if it differs from the name of the field; for a list, the name
+        of a single value.
     """
-    about = {key: value for key, value in locals().items() if key != "default"}
-    return field(default=MISSING if default is ... else default, metadata=about)
+    metadata = {key: value for key, value in locals().items() if key != "default"}
+    return field(default=MISSING if default is ... else default, metadata=metadata)
 
 
 def options_of(plan: type) -> Mapping[str, Field[Any]]:
@@ -63,23 +64,23 @@ def options_of(plan: type) -> Mapping[str, Field[Any]]:
 
 
 def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
-    """Record numbers in a plan's fields that are out of range."""
+    """Report the numbers in a plan's fields that are out of range."""
     for name, entry in options_of(plan).items():
         value, within = values[entry.name], entry.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
         if not within or all(_is_within(number, within) for number in numbers):
             continue
         low, high = bounds(within)
-        words = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
+        limits = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
         if math.isfinite(high):
-            words += f" and {'below' if within[-1] == ')' else 'at most'} {high:g}"
+            limits += f" and {'below' if within[-1] == ')' else 'at most'} {high:g}"
         default: Any = entry.default
         example = f", such as {default} for {100 * default:g} %" if entry.metadata["unit"] else ""
-        checks.require(False, name, "It is out of its range", f"Give a number {words}{example}.")
+        checks.require(False, name, "The number is out of range", f"Give a number {limits}{example}.")
 
 
 def bounds(within: str) -> tuple[float, float]:
-    """Return the two ends of a range.
+    """Return the lower and the upper limit of a range.
 
     >>> bounds("(0, 1]")
     (0.0, 1.0)

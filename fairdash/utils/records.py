@@ -1,4 +1,4 @@
-"""Conversion of frozen dataclasses to plain JSON values and back, the same for every plan and description."""
+"""Conversion of frozen dataclasses, such as plans and data descriptions, to plain JSON values and back."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-#: Largest whole number that arrays can store; fairdash never writes larger ones.
+#: Largest whole number that arrays can store; fairdash never writes larger numbers.
 MAX_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
     """Convert a dataclass to numbers, texts, lists and dicts, recursively.
 
-    If a record has a method ``to_json``, this method converts the record, unless `own_way` is False, as in a
-    call from ``to_json`` itself.
+    If a record has a method ``to_json``, this method converts the record. A call from within ``to_json``
+    passes `own_way` as False, so that the method is not called again.
 
     Examples
     --------
@@ -42,7 +42,8 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
     Raises
     ------
     ValueError
-        Raised if the values do not fit `kind`, because one is missing, has another type, or is unknown.
+        Raised if the values do not fit `kind`: a value is missing, has the wrong type, or belongs to no
+        field.
     FairdashError
         Raised if `kind` itself refuses the values.
 
@@ -67,43 +68,45 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
         RecursionError,
         ForbiddenExtraKeysError,
     ) as error:
-        raise ValueError(f"these are not the values of a {kind.__name__}") from error
+        raise ValueError(f"the values do not fit the fields of {kind.__name__}") from error
 
 
 @cache
 def _converter(own_way: bool) -> Converter:
     from cattrs import Converter
 
-    # The first error is raised unchanged, because FairdashErrors contain sentences for the user.
+    # The first error is raised unchanged, because a FairdashError contains sentences for the user.
     converter = Converter(detailed_validation=False, forbid_extra_keys=True)
     for kind in (str, bool, int):
-        converter.register_structure_hook(kind, _exactly)
+        converter.register_structure_hook(kind, _of_exact_type)
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook_func(
-        _is_row, lambda values, kind: _row(values, kind, converter.structure)
+        _is_list_or_tuple, lambda values, kind: _list_or_tuple(values, kind, converter.structure)
     )
     # A record that can parse itself from one line of text is stored as this line.
-    converter.register_unstructure_hook_func(_reads_a_line, str)
-    converter.register_structure_hook_func(_reads_a_line, lambda text, kind: kind.parse(text))
+    converter.register_unstructure_hook_func(_has_parse_method, str)
+    converter.register_structure_hook_func(_has_parse_method, lambda text, kind: kind.parse(text))
     if own_way:
-        converter.register_unstructure_hook_func(_writes_itself, lambda record: json.loads(record.to_json()))
+        converter.register_unstructure_hook_func(
+            _has_json_methods, lambda record: json.loads(record.to_json())
+        )
         converter.register_structure_hook_func(
-            _writes_itself, lambda values, kind: kind.from_json(json.dumps(values))
+            _has_json_methods, lambda values, kind: kind.from_json(json.dumps(values))
         )
     converter.register_structure_hook_func(_is_any_of_several, _any_of_several)
     return converter
 
 
-def _reads_a_line(kind: Any) -> bool:
+def _has_parse_method(kind: Any) -> bool:
     return is_dataclass(kind) and hasattr(kind, "parse")
 
 
-def _writes_itself(kind: Any) -> bool:
+def _has_json_methods(kind: Any) -> bool:
     return isinstance(kind, type) and hasattr(kind, "from_json")
 
 
 def _is_any_of_several(kind: Any) -> bool:
-    """Return whether values of several plain kinds are allowed, so that each value keeps its type in JSON."""
+    """Return whether the type is a union of plain types, whose values keep their type in JSON."""
     kinds = set(get_args(kind)) - {type(None)}
     return isinstance(kind, UnionType) and len(kinds) > 1 and kinds <= {str, float, int, bool}
 
@@ -115,8 +118,8 @@ def _any_of_several(value: object, kind: Any) -> object:
     return value
 
 
-def _exactly(value: object, kind: type) -> object:
-    """Refuse values of another type, because cattrs would convert numbers to text and back."""
+def _of_exact_type(value: object, kind: type) -> object:
+    """Raise a TypeError for values of another type, because cattrs would convert numbers to text and back."""
     if type(value) is not kind or (type(value) is int and abs(value) > MAX_WHOLE):
         raise TypeError(f"not a {kind.__name__}")
     return value
@@ -128,12 +131,12 @@ def _number(value: object, _: type) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def _is_row(kind: Any) -> bool:
+def _is_list_or_tuple(kind: Any) -> bool:
     return get_origin(kind) in (tuple, list, Sequence)
 
 
-def _row(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any:
-    """Refuse text instead of a list, because cattrs would convert its characters to a tuple."""
+def _list_or_tuple(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any:
+    """Raise a TypeError for text instead of a list, because cattrs would convert the text to a tuple."""
     if not isinstance(values, (list, tuple)):
         raise TypeError("not a list")
     kinds = get_args(kind)

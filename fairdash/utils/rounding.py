@@ -1,4 +1,4 @@
-"""Comparison of numbers up to rounding, by one rule, and linear interpolation between nodes.
+"""Comparison of numbers up to rounding errors, and linear interpolation between nodes.
 
 >>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
 [False, True, True]
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Maximum number of floating-point steps between two values of the same number. Sums of some thousand terms,
-#: as in a network's last layer or in a mean, differ by about ten steps between orders of summation, and
-#: measured data never vary only in their last five bits.
+#: Maximum number of floating-point steps between two values of the same number. A sum of some thousand terms,
+#: as in a network's last layer or in a mean, changes by about ten steps with the order of summation. Measured
+#: data never vary only in their last five bits.
 ROUNDINGS = 32
 #: Relative rounding error in double precision, and in the single precision of networks.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
@@ -37,10 +37,11 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
     eps
         Relative rounding error in the precision of the computation.
     unit
-        Unit in which the numbers were computed, if it differs from their size, such as the target's standard
-        deviation for a network's predictions; a shift of the target adds no rounding.
+        Scale of the computation, if it differs from the size of the numbers. For a network's predictions,
+        this scale is the target's standard deviation, because a shift of the target adds no rounding errors.
     """
-    # The range is halved, because the range of values near the largest float would overflow.
+    # The code computes half the range, because the full range of values near the largest float would
+    # overflow.
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
     if unit is not None:
         return spread <= share * unit
@@ -48,7 +49,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
 
 
 def precision(x: Any) -> float:
-    """Return the relative rounding error of an array's type, in numpy, pandas or torch, or else of double."""
+    """Return the relative rounding error of an array's type (numpy, pandas, torch), by default double."""
     return SINGLE if str(getattr(x, "dtype", "")).lower().endswith("float32") else DOUBLE
 
 
@@ -75,9 +76,9 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return the stack with nearly constant rows set constant, because ranks would reveal the rounding."""
-    real = varies(x, weight, eps=eps, unit=unit)
-    return x if real.all() else np.where(real[..., None], x, x[..., :1])
+    """Make nearly constant rows of a stack constant, because ranks would magnify rounding errors."""
+    is_varying = varies(x, weight, eps=eps, unit=unit)
+    return x if is_varying.all() else np.where(is_varying[..., None], x, x[..., :1])
 
 
 Array = NDArray[np.float64]
@@ -88,7 +89,7 @@ Between = tuple[Index, Index, Array]
 
 
 def between(nodes: Array, x: Array) -> Between:
-    """Return the positions of numbers x (n,) among ascending nodes (m,), limited to the ends."""
+    """Return the positions of numbers x (n,) among ascending nodes (m,), clipped to the nodes' range."""
     last = len(nodes) - 1
     lower = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, last)
     upper = np.minimum(lower + 1, last)

@@ -1,4 +1,4 @@
-"""Safe export of tables: spreadsheets execute no cell or header, and bidirectional marks mislead nobody."""
+"""Safe export of tables: no cell or header runs as a formula, and bidirectional marks cannot hide text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pandas as pd
 from fairdash.utils.text import visible
 
 #: First characters of a text that a spreadsheet treats as a formula (OWASP, "CSV Injection").
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
 def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
-    """Return the frame as UTF-8 CSV with a byte order mark, and formulas and invisible characters escaped.
+    """Return the frame as UTF-8 CSV with a byte order mark; formulas and invisible characters are escaped.
 
     Text that looks like a formula gets an apostrophe. Numbers, including negative ones, are written
     unchanged, or in `float_format`, such as ``"%.8g"``.
@@ -28,7 +28,7 @@ def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
 def _escape(value: object) -> object:
     if not isinstance(value, str):
         return value
-    active = value.startswith(_ACTIVE)
+    is_formula = value.startswith(_FORMULA_STARTS)
     # A single carriage return is not quoted, so the text after it would begin a new row.
     plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    return visible(f"'{plain}" if active else plain)
+    return visible(f"'{plain}" if is_formula else plain)

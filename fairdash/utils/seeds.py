@@ -1,7 +1,7 @@
 """Random draws from one seed, with a separate stream for each purpose.
 
-Draws for one purpose never affect draws for another, because a stream is defined by the user's seed, its
-position (such as a split), and the number of the purpose. The numbers of the purposes must not change,
+Draws for one purpose never affect draws for another purpose, because a stream is defined by the user's seed,
+its position (such as a split), and the number of the purpose. The numbers of the purposes must not change,
 because stored results depend on them. Two purposes may share a number if their positions or their kinds of
 draws differ. Splits and folds are drawn from the seed and the number of the split or fold alone
 (:mod:`fairdash.training.splits`).
@@ -33,10 +33,10 @@ class Stream(IntEnum):
     TABLE_PERMUTATIONS = 3
     PAIR_ROWS = 3
     STOPPING_ROWS = 3
-    #: Early-stopping rows of a fold's models, and sampled rows of a large part of a split.
+    #: Early-stopping rows of a fold's models, and sampled rows of a large training, validation or test set.
     FOLD_STOPPING_ROWS = 4
     MEASURED_ROWS = 4
-    #: Test rows and permutations for the importance, and networks that a study averages.
+    #: Test rows and permutations for the permutation importance, and networks that a study averages.
     IMPORTANCE = 5
     AVERAGED_NETWORKS = 5
     #: Test rows on which a study measures fairness in a large table.
@@ -49,7 +49,7 @@ class Stream(IntEnum):
     SHRINKAGE_ROWS = 9
     #: Rows of a large table that a preview uses.
     FIRST_LOOK_ROWS = 10
-    #: Rows on which a pilot of the weights λ is trained and measured.
+    #: Rows on which pilot models, from which the weights λ are selected, are trained and measured.
     PILOT_ROWS = 12
     #: Folds of the regressions on given columns, rows to which trees are fitted, and draws for the p-value.
     CONDITIONAL_FOLDS = 20
@@ -65,7 +65,7 @@ class Stream(IntEnum):
     #: Streams of an audit's models of price and cost, and of the permutations for its proxies.
     AUDIT_MODELS = 29
     AUDIT_PROXIES = 30
-    #: Errors added to an audit's sensitive attribute, and draws for the limits of its segments.
+    #: Errors that an audit adds to the sensitive attribute, and draws for the limits of an audit's segments.
     AUDIT_ERRORS = 32
     AUDIT_SEGMENTS = 33
 
@@ -78,9 +78,9 @@ def rng_of(
     Parameters
     ----------
     place
-        Position of the stream, such as the number of a split.
+        First number that distinguishes the stream, such as the number of a split.
     then
-        Position within `place`, such as the position of a feature.
+        Second number that distinguishes the stream, such as the position of a feature.
     """
     return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
 

@@ -1,4 +1,4 @@
-"""Formatting of counts, amounts and lists of names in messages, and display of invisible characters."""
+"""Formatting of counts, amounts and lists of names for messages, and escapes for invisible characters."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from itertools import islice
 
 #: Unicode categories of invisible characters with an effect: controls (also of a terminal), format characters
 #: such as U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Separator between the attributes in the name of a crossing.
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Separator between attributes in the name of a combination of attributes.
 CROSS = " × "
 
 
 def visible(text: str, *, keep: str = "\t\n\r") -> str:
     """Write the invisible characters of a user's text as escapes, as in JSON.
 
-    Two different columns then cannot look alike, and a text cannot look different from its characters. The
-    meaning of complete JSON does not change.
+    Two different column names then cannot look alike, and no character can change how other characters
+    appear. If the text is a JSON document, its meaning does not change.
 
     Parameters
     ----------
     keep
-        Control characters that are not escaped; none if the text must be one line.
+        Control characters that are not escaped; "" if the text must stay on one line.
 
     >>> visible("age\u202e"), visible("prime d\u2019été")
     ('age\\\\u202e', 'prime d’été')
@@ -32,7 +32,8 @@ def visible(text: str, *, keep: str = "\t\n\r") -> str:
     if text.isprintable():
         return text
     return "".join(
-        _escape(char) if unicodedata.category(char) in _HIDDEN and char not in keep else char for char in text
+        _escape(char) if unicodedata.category(char) in _INVISIBLE_CATEGORIES and char not in keep else char
+        for char in text
     )
 
 
@@ -48,7 +49,7 @@ _ASCII |= dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
 
 
 def in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that a stream's encoding lacks: λ by lambda, − by -, é by e, others by a “?”.
+    """Replace characters that a stream cannot encode: λ by lambda, − by -, é by e, and others by “?”.
 
     The function is an error handler for :func:`codecs.register_error`.
 
@@ -91,7 +92,7 @@ def amount(value: float) -> str:
 
 
 def number(value: float, *, error: float | None = None) -> str:
-    """Format a number with two significant digits of its standard error, or three digits if it is unknown."""
+    """Format a number to two digits of its standard error, or to three digits if the error is unknown."""
     if not math.isfinite(value):
         return "–"
     if error is not None and math.isfinite(error) and error > 0:
@@ -124,7 +125,7 @@ def p_value(value: float) -> str:
 
 
 def p_equals(value: float) -> str:
-    """Format a p-value with its symbol, for a sentence.
+    """Format a p-value with the symbol p, for use in a sentence.
 
     >>> p_equals(0.0325), p_equals(0.0004998)
     ('p = 0.033', 'p < 0.001')
@@ -138,9 +139,10 @@ def label(name: str, unit: str) -> str:
 
 
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
-    """Describe the change of the root mean squared error in words that pages, lesson and reports share.
+    """Describe a change of the root mean squared error; pages, the lesson and reports share these words.
 
-    Percentages refer to the error of the average, never to the previous error, which may be near 0.
+    Percentages are shares of the error of predicting the average, and not of the previous error, which may be
+    near 0.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def few(names: Collection[object]) -> str:
 
 
 def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
-    """Describe a location by at most five of `count` lines, or of other items.
+    """List the numbers of at most five of `count` lines, or of other items.
 
     >>> at_lines([2, 3, 5, 7, 11, 13], 6), at_lines([4], 1, word="row")
     ('lines 2, 3, 5, 7, 11, …', 'row 4')
@@ -195,7 +197,7 @@ def percent(share: float, *, decimals: int = 1) -> str:
 
 
 def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
-    """Format with a fixed number of decimals and a true minus; a value that rounds to zero has no sign.
+    """Format a number with fixed decimals and a true minus; a number that rounds to zero has no sign.
 
     >>> to_decimals(-0.314), to_decimals(-0.001), to_decimals(1234.5, 1, sign=True)
     ('−0.31', '0.00', '+1,234.5')

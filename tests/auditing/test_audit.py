@@ -156,7 +156,7 @@ def test_python_json_and_command_line_refuse_an_out_of_range_option_in_the_same_
     words = [part for each in values for part in (f"--{option.replace('_', '-')}", str(each))]
     assert main(["audit", "absent.csv", "--price", "price", "--sensitive", "age", *words]) == 2
     assert str(of_plan.value) == str(of_json.value) == capsys.readouterr().err.strip()
-    assert f"Option “{option}”: it is out of its range. Give a number " in str(of_plan.value)
+    assert f"Option “{option}”: the number is out of range. Give a number " in str(of_plan.value)
 
 
 def test_option_ranges_include_or_exclude_their_limits_as_documented():

@@ -103,10 +103,10 @@ def test_unusable_inputs_of_conditional_dependence_are_refused(drawn):
     for words, u, s, options in (
         ("no given column varies", a, b, {"given": np.ones(1000)}),
         ("missing or infinite", a, b, {"given": np.where(c > 2, np.nan, c)}),
-        ("not as many rows", a, b, {"given": c[:5]}), ("determine the sensitive one", a, 2 * c, {"given": c}),
+        ("number of rows differs", a, b, {"given": c[:5]}), ("determine the sensitive one", a, 2 * c, {"given": c}),
         ("Too few rows", a[:20], b[:20], {"given": c[:20]}),
         ("column is constant", a, np.ones(1000), {"given": c}), ("n_draws", a, b, {"given": c, "n_draws": 3}),
-        ("no such regression", a, b, {"given": c, "regression": "forest"}),
+        ("regression is unknown", a, b, {"given": c, "regression": "forest"}),
     ):  # fmt: skip
         with pytest.raises(OptionError, match=f"(?i){words}"):
             assess_conditional_dependence(u, s, **options)

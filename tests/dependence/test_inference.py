@@ -151,8 +151,8 @@ def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ([1, 2, 3], "as many groups"), ([1, 1, 1, 1], "one group"), ([1, None, 2, 2], "without a group"),
-        ([[1, 2], [3, 4]], "as many groups"),
+        ([1, 2, 3], "differ in number"), ([1, 1, 1, 1], "one group"), ([1, None, 2, 2], "without a group"),
+        ([[1, 2], [3, 4]], "differ in number"),
     ],
 )  # fmt: skip
 def test_unusable_groups_are_refused(groups, words):

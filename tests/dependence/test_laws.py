@@ -218,7 +218,7 @@ def test_the_fast_path_for_weighted_permutations_equals_measuring_each_permutati
 def test_bad_input_of_measures_is_refused_with_its_cause_and_without_its_values(id):
     cases = [
         ("missing or infinite", [123.456, np.nan, 2.0], [1.0, 2.0, np.inf], {}),
-        ("same rows", [1.0, 2.0, 3.0], [1.0, 2.0], {}),
+        ("numbers of rows", [1.0, 2.0, 3.0], [1.0, 2.0], {}),
         ("Not every value is a number", ["a", "b"], [1.0, 2.0], {}),
         ("no such option", [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], {"colour": "red"}),
     ]

@@ -112,12 +112,12 @@ def test_a_line_connects_only_points_that_differ_by_more_than_noise():
     # The points are a blended model, a fall within noise, a rise, a fall, its blend, a fall below the noise
     # limit, and noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
-    assert np.flatnonzero(ev.told_apart(path)).tolist() == [0, 4, 5, 6]
+    assert np.flatnonzero(ev.differ_beyond_noise(path)).tolist() == [0, 4, 5, 6]
     # With one split, only the width of the floor is known. Larger errors leave no line.
-    assert ev.told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
-    assert ev.told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
+    assert ev.differ_beyond_noise(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
+    assert ev.differ_beyond_noise(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
     rng = np.random.default_rng(0)
-    lines = [ev.told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
+    lines = [ev.differ_beyond_noise(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 

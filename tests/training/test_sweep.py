@@ -276,7 +276,7 @@ def test_splits_by_group_or_time_are_refused_without_their_column():
             fd.sweep(data, split=kind, lams=[1.0], n_splits=1, settings=QUICK)
     with pytest.raises(OptionError, match="split"):
         Sweep(lams=(1.0,), split="policy")
-    with pytest.raises(OptionError, match="as many groups"):
+    with pytest.raises(OptionError, match="differ in number"):
         fd.sweep(data, groups=[1, 2], lams=[1.0])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.evaluation import pareto_efficient, told_apart, trained_points
+from fairdash.evaluation import differ_beyond_noise, pareto_efficient, trained_points
 from fairdash.evaluation.figures import of_measure
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
@@ -272,7 +272,7 @@ def _path(
     about: str = "",
 ) -> list[dict[str, Any]]:
     """Return a path's traces: a line through distinct points, the best trained points, dominated points."""
-    path, width = path[told_apart(path)], 2.5 if with_errors else 1.5
+    path, width = path[differ_beyond_noise(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
