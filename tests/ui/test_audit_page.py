@@ -270,7 +270,7 @@ def test_an_audit_of_the_prediction_of_a_run_is_compared_with_the_front_of_the_r
     labels = ("Price, or prediction", "Sensitive attribute", "Outcome")
     assert [values[label] for label in labels] == ["price", "Age", "Cost"]
     at = calm(open_page("audit", audit=asked(made, 1, 8).id))
-    assert "This price is the run's own prediction" in words(at)
+    assert "This price is the prediction of the run" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
 

@@ -251,7 +251,7 @@ def test_the_sentences_on_the_home_page_match_the_numbers_behind_them(curve):
     apart, before = (max(curve["mean"][k]) - min(curve["mean"][k]) for k in (end, 0))
     old, new = curve["rmse"][0], curve["rmse"][end]
     error = f"the root mean squared error grows from {old:.1f} € to {new:.1f} €"
-    assert f"differ by {apart:.0f} € across ages instead of {before:.0f} €, {error}" in words(at)
+    assert f"differ by {apart:.0f} € between ages instead of {before:.0f} €, {error}" in words(at)
     link = "no longer finds a link" if curve["p"][end] > 0.05 else "still finds a link"
     assert link in words(at)
     assert apart < before / 2, "what the page is about"

@@ -42,11 +42,11 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its logarithm"}
-#: Roles of columns that a model of a price does not need.
+#: Meanings of columns that are not inputs of a pricing model by default.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the data that were in use before the user asked to audit an own table.
+#: Session key of the id of the data in use when the user asked to audit a new table.
 _OWN = KEY("own")
-#: Data sets with prices: the policies of the example, and simulated policies, which need no connection.
+#: Data sets with prices: the policies of the example, and simulated policies, which need no download.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
@@ -74,7 +74,7 @@ def show_example() -> None:
 
 
 def wants_own_table() -> bool:
-    """Return whether the user asked to audit a table, and has not chosen other data since."""
+    """Return whether the user asked to audit a table, and has not chosen other data since then."""
     return bool(st.session_state.get(_OWN, "") == _id_of_data_in_use())
 
 
@@ -86,7 +86,7 @@ def _offer_own_table(label: str) -> None:
 
 
 def _id_of_data_in_use() -> str | None:
-    """Return the id of the data in use; None without data."""
+    """Return the id of the data in use; None if the address names no data."""
     return st.session_state.get(Address.DATASET)
 
 
@@ -149,8 +149,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return the audit's options for a model: empty if the price is a column, None without the file."""
-    # Models are only offered for uploaded tables, whose retention period also applies to the model's file.
+    """Return the audit's options for a model: {} if the price is a column, None if the file is missing."""
+    # Only uploaded tables allow a model, because its file is deleted at the end of the table's retention.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -194,7 +194,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file, with the errors of ``fairdash audit``."""
+    """Describe a model's file; a bad file raises the same errors as in ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -203,7 +203,7 @@ def _about_model(content: bytes) -> dict[str, Any]:
 def _ask_for_inputs(
     source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
 ) -> tuple[list[str], str | None]:
-    """Return the input columns of a model, empty if the file names them, and the output with the price."""
+    """Return a model's input columns (empty if its file names them), and the output that is the price."""
     if about is not None:
         st.caption(
             safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
@@ -217,11 +217,11 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # A term's name begins with a column's name, so the columns of terms are found by name.
+    # The name of a model's term begins with a column's name, so the input columns are found by name.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
-        st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
+        st.caption(safe(f"The model finds {of} by name: {', '.join(listed)}."))
         return [], output
     # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
@@ -238,7 +238,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Ask for the options of the plan except columns, three in a row, and return the answers."""
+    """Ask for all options of the plan except the columns, three per line, and return the values."""
     options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -258,13 +258,13 @@ def _ask_for_columns(
 ) -> Columns | None:
     """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
 
-    If a model computes the price, no column is the price.
+    If a model computes the price, `price` is its name and the function asks for no price column.
 
-    A new table has no selected features yet.
+    If `is_own_table`, the features begin with the suggestion instead of `roles`.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only for the sensitive attribute may a column have classes.
+    # A column of classes is allowed only as a sensitive attribute.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
@@ -338,11 +338,11 @@ def _ask_for_columns(
 
 
 def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
-    """State that columns are parts of the price, with a button that includes or excludes these columns."""
+    """State that columns are parts of the price, with a button to use them as factors or leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
-    done = "used, although parts of the price" if used else "left out of the factors"
+    done = "used as factors, although they are parts of the price" if used else "left out of the factors"
     say(f"**{columns}** {done}: {safe(why)}.")
     button.button(
         f"Leave out {columns}" if used else f"Use {columns} anyway",
@@ -356,7 +356,7 @@ def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
 def _price_in(numbers: list[str], roles: Roles) -> str:
     """Return the column that is most likely the price, according to its role or else its header.
 
-    If no header means a price, the target may be a price, as in the household scenario.
+    If no header names a price, return the target, which is the price in the household scenario.
     """
     if roles.prediction is not None:
         return roles.prediction
@@ -373,7 +373,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Ask which amounts are totals over the exposure, which the audit divides by the exposure."""
+    """Ask which columns are totals over the exposure; the audit divides such totals by the exposure."""
     named = [name for name in amounts if name is not None]
     if exposure is None or not named:
         return []

@@ -77,7 +77,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
             exposure = safe(str(dataset.weight.name))
-            but = ", except claims used as a feature" if claims_in_total(dataset.features) else ""
+            but = ", except those of claims used as a feature" if claims_in_total(dataset.features) else ""
             st.caption(f"Means are weighted by exposure, {exposure}{but}.")
         st.dataframe(
             columns,
@@ -107,7 +107,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
     """Show the dependence of the target on a sensitive column as a sentence and a figure."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
     verb = "depends on" if p_value <= ALPHA else "shows no detectable link with"
-    sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    sample = f" on a random sample of {n:,} rows" if dataset.n_rows > ROWS_MEASURED else ""
     weighted = "" if dataset.weight is None else "; rows are weighted by exposure"
     names = f"**{safe(dataset.called(target))} {verb} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
@@ -140,12 +140,12 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """State the rank correlation on all rows, and the weakest detectable one, if the sample shows no link."""
+    """State the rank correlation on all rows, its limit under independence, and the weakest detectable."""
     order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may remain undetected on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank "
-        f"correlation is {number(link.value)}, {order} the limit of {number(link.stays_within)} under "
-        "independence. With so many rows, the weakest rank correlation that a test detects is about "
+        f"correlation is {number(link.value)}, {order} the limit {number(link.stays_within)} under "
+        "independence. On this number of rows, the weakest rank correlation that a test detects is about "
         f"{number(link.smallest)}. Rank correlation detects only monotone links."
     )
 
@@ -173,7 +173,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Show the features that predict a sensitive attribute, after a background job with a progress bar."""
+    """Measure in a background job which features predict a sensitive attribute, and show the result."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
@@ -190,8 +190,8 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "The values are spline HGR on held-out rows. The noise floor is the same measure with the "
-            "sensitive column permuted. The p-values are corrected for "
+            "The values are spline HGR on held-out rows. The noise floor is the value of this measure after "
+            "the sensitive column is permuted. The p-values are corrected for "
             f"{counted(len(ranking.features), 'feature')} (Westfall and Young's step-down method). "
             "“Predicts” means p ≤ 0.05."
         )
@@ -207,7 +207,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State the number of proxies, the strongest proxy, and the joint result."""
+    """State how many features predict the attribute, which is strongest, and how well all do so jointly."""
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)

@@ -30,12 +30,12 @@ from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
-#: Session keys of the files that the session uploaded, by hash, and of the number of deleted files.
+#: Session keys of the hashes of the session's uploaded files, and of the number of deleted files.
 UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 #: Retention periods of a file in days; None means until the user deletes the file.
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
-    f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, packed and unpacked, "
+    f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, also after decompression, "
     f"{MAX_CELLS // 10**6} million cells ({MAX_PARQUET_CELLS // 10**6} million in a Parquet file) and "
     f"{MAX_COLUMNS:,} columns."
 )
@@ -126,13 +126,13 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """Ask for a new file, or for a file that was uploaded in this session or is named by the address."""
+    """Ask for a new file, or for one that was uploaded in this session or that the address names."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
         type=FILE_TYPES,
         help=LIMITS,
-        # The browser must not upload a deleted file again, so the next file has another widget.
+        # After a deletion, the widget has a new key; the old widget would upload the deleted file again.
         key=KEY("file", st.session_state.get(DELETED, 0)),
     )
     mine: list[str] = st.session_state.setdefault(UPLOADS, [])
@@ -152,7 +152,8 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     else:
         if known is not None and known.sha256 not in mine:
             mine.append(known.sha256)
-        # Without sign-in, many people share "local", so a session lists only the files that it has uploaded.
+        # Without sign-in, all users are the owner "local", so a session lists only the files that it
+        # uploaded.
         uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
         if known is not None and known.sha256 not in [each.sha256 for each in uploads]:
             show_problems(no_longer_kept())
@@ -267,7 +268,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
                 key=KEY("header", key),
             )
             chosen["keep_below"] = st.checkbox(
-                "Keep totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
+                "Read totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
             )
         marks = st.text_input(
             "Marks of missing cells, separated by spaces",
@@ -276,7 +277,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
-        # The initial value is in the session state, because the button beside a problem can change it, too.
+        # The session state sets the value, because a button beside an error message can also set it.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
         chosen["number_names"] = st.checkbox(
             "Number repeated column names",
