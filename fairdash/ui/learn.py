@@ -34,8 +34,7 @@ def show_answer() -> None:
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
             st.markdown(
                 f"**Mean ranks by error on sets with {words}** (1 is best; methods that need s to compute a "
-                "price "
-                "are left out)"
+                "price are left out)"
             )
             st.dataframe(ranks.round(1), alt=f"Mean ranks on sets with {words}")
 

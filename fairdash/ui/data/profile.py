@@ -190,8 +190,8 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "The values are spline HGR on held-out rows. The noise floor is the value of this measure after "
-            "the sensitive column is permuted. The p-values are corrected for "
+            "The values are spline HGR on held-out rows. The noise floor is the value of this measure "
+            "after the sensitive column is permuted. The p-values are corrected for "
             f"{counted(len(ranking.features), 'feature')} (Westfall and Young's step-down method). "
             "“Predicts” means p ≤ 0.05."
         )

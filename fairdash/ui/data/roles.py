@@ -259,9 +259,8 @@ def ask_for_rate(
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
         "of a year. Rows are weighted by exposure whether or not the target is divided. With a Poisson "
-        "loss, modelling the rate "
-        "equals modelling the counts with exposure as an offset. Switch this off if the target is already a "
-        "rate.",
+        "loss, modelling the rate equals modelling the counts with exposure as an offset. Switch this off "
+        "if the target is already a rate.",
     )
 
 

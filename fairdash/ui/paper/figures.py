@@ -64,9 +64,8 @@ def show_fig1() -> None:
         alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
     )
     st.caption(
-        f"Points are means of {result.options['repeats']} data sets of "
-        f"{result.options['rows']:,} rows. Each network is trained on some rows, and its estimate is "
-        "computed on other rows."
+        f"Points are means of {result.options['repeats']} data sets of {result.options['rows']:,} rows. "
+        "Each network is trained on some rows, and its estimate is computed on other rows."
     )
     about(result)
 
@@ -129,10 +128,9 @@ def show_fig3() -> None:
     )  # fmt: skip
     st.caption(
         f"The figure shows a short training run on {result.options['rows']:,} household policies. All "
-        "columns are "
-        "standardised. Touch a box to see its role. Grey arrows show values. Coloured arrows show "
-        "gradients, and thicker arrows show larger gradients. Training moves φ down its gradient (▼) and θ "
-        "up its gradient (▲)."
+        "columns are standardised. Touch a box to see its role. Grey arrows show values. Coloured arrows "
+        "show gradients, and thicker arrows show larger gradients. Training moves φ down its gradient (▼) "
+        "and θ up its gradient (▲)."
     )
     about(result)
 

@@ -256,8 +256,8 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         text += f"; {', '.join(blind)} can't" if blind else ""
     return (
         f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. The estimate of "
-        f"{safe(short_name(near))} is closest "
-        f"({values[near]:.2f}), and that of {safe(short_name(far))} is farthest ({values[far]:.2f})."
+        f"{safe(short_name(near))} is closest ({values[near]:.2f}), and that of {safe(short_name(far))} is "
+        f"farthest ({values[far]:.2f})."
     )
 
 

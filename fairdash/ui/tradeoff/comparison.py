@@ -354,8 +354,7 @@ def _find_point(comparison: Comparison) -> None:
     if path.empty:
         st.info(
             "This run has no validation rows, and a point chosen on test rows looks better there than on "
-            "new rows. To "
-            "find a point here, train with a share of validation rows (Train page, Advanced)."
+            "new rows. To find a point here, train with a share of validation rows (Train page, Advanced)."
         )
         return
     left, right = st.columns(2, vertical_alignment="bottom")

@@ -302,8 +302,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
     )
     st.caption(
         "The report is one HTML file, which any browser can open and print. The camera on a chart saves it "
-        "as a "
-        "picture. All files are created on this machine. Nothing is uploaded."
+        "as a picture. All files are created on this machine. Nothing is uploaded."
     )
 
 

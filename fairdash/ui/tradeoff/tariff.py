@@ -38,8 +38,7 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
     st.caption(
         "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the same "
         "weights λ as the networks; the dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
-        "a GLM on "
-        "the same factors."
+        "a GLM on the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF])
 
@@ -198,9 +197,8 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
         "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
-        "the "
-        f"largest difference between the average {audited} of two tenths, divided by the mean premium. We "
-        f"first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
+        f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
+        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
         f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{most:g} % and "
         f"{caps[1]} at +{most:g} %. The others pay the tariff multiplied by {number(level)}. Total income "
         "is the same before and after the cap."

@@ -63,8 +63,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     st.markdown(
         f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
         f"**{safe(dataset.roles.target)}{per_exposure(dataset)}** from "
-        f"{counted(len(dataset.roles.features), 'feature')} · "
-        f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
+        f"{counted(len(dataset.roles.features), 'feature')} · sensitive: "
+        f"**{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
     # The session state sets these two values, because a finished search can set them, too.
@@ -112,9 +112,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "Also fit fair tariffs",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ as the networks. At λ = 0 a tariff is a GLM. The option is "
-            "on by default for "
-            "counts and costs.",
+            "fitted at the same weights λ as the networks. At λ = 0 a tariff is a GLM. The option is on "
+            "by default for counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)

@@ -15,7 +15,7 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Height in pixels of a figure with rows, without the rows.
+#: Height in pixels that a figure needs in addition to the height of its rows.
 _AROUND = 150
 
 
@@ -26,15 +26,17 @@ class AuditFigure:
     Parameters
     ----------
     title, subtitle, x, y
-        Texts of the figure, with roles of :attr:`Chart.names` in braces for column names.
+        Texts of the figure; roles in braces, such as ``{price}``, stand for column names
+        (:attr:`Chart.names`).
     alt
-        Description for readers who can't see the figure; the title precedes it.
+        Description of the figure for readers who can't see it, to follow the title.
     draw
-        Function that draws into an empty figure, given the figure, the table, the chart and the theme.
+        Function that draws into an empty figure; its arguments are the figure, the table, the chart and the
+        theme.
     height, of_a_row
-        Height in pixels of the figure, or of each row if the table's rows are lines of the figure.
+        Height in pixels of the whole figure, or of each row if the figure has one line per row of the table.
     rows
-        Maximum number of rows to draw; None for all rows.
+        Function that selects the table's rows to draw; None for all rows.
     """
 
     title: str
@@ -56,7 +58,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # Classes have no order, so their figure mentions neither a band nor tails.
+    # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
     of_classes = "class" in table and one.x == "{sensitive}"
     for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
@@ -72,7 +74,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
 
 
-_BANDED = "95 % band for smooth curves. Diamonds: all rows beyond the curve"
+_BANDED = "95 % band for smooth curves. Diamonds: mean of all rows beyond either end of the curve"
 _OF_CLASSES = {
     _BANDED: "95 % intervals, simultaneous for all classes",
     "at each value": "in each class",
@@ -88,9 +90,7 @@ _A_LINE = "a line with its band."
 
 
 def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that cross the first attribute with one other attribute, from all crossings and merged
-    cells.
-    """
+    """Return the cells that combine the first attribute with exactly one other attribute."""
     is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
     return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
 
@@ -127,7 +127,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.classes,
         ),
         "class_probabilities": AuditFigure(
-            title="Average {price} of each class minus that of all others, from probabilities",
+            title="Average {price} of each class minus the average of all other classes, from probabilities",
             subtitle="Thick lines: 95 % intervals, if price and class are unrelated among rows of equal "
             "probability. Thin lines: bounds without this assumption",
             x="{price}",
@@ -138,14 +138,15 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "crossed": AuditFigure(
             title="Average {price} by {sensitive} and a second attribute",
-            subtitle="Cells of 20 rows or more, with 95 % intervals for all cells together",
+            subtitle="Combinations with 20 rows or more, with 95 % intervals that hold for all "
+            "combinations together",
             height=460,
             alt="points with intervals for each group.",
             rows=_pairs_with_the_first,
             draw=traces.crossed,
         ),
         "dearest_curve": AuditFigure(
-            title="Share of the highest 5 % of {price} by {sensitive}",
+            title="Share of rows with the highest 5 % of {price}, by {sensitive}",
             subtitle="Share of the rows at each value that are among the highest 5 % of prices, with a "
             "band for smooth curves. Dotted: 5 %",
             y="among the highest 5 %",
@@ -161,8 +162,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
-            subtitle="This audit minus the earlier audit. 95 % band for the whole curve. Diamonds: all rows "
-            "beyond the curve",
+            subtitle="This audit minus the earlier audit. 95 % band for the whole curve. Diamonds: mean of "
+            "all rows beyond either end of the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
             draw=traces.difference_curve,
@@ -190,8 +191,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.measures, value="value"),
         ),
         "bias_surface": AuditFigure(
-            title="{outcome} compared with others at the same {price}, by {price} and {sensitive}",
-            subtitle="Cells of 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
+            title="{outcome} minus its mean at the same {price}, by {price} and {sensitive}",
+            subtitle="Squares: 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
             "standard errors",
             alt="squares, coloured by the amount undercharged.",
             draw=traces.surface,
