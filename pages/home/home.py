@@ -9,7 +9,8 @@ from fairdash.ui.pages import page
 
 st.title("How fair is a price, and what does fairness cost?")
 st.markdown(
-    "fairdash trains regressors and makes them fairer step by step: their predictions, or errors, depend "
+    "fairdash trains regression models and makes them fairer step by step: their predictions or errors "
+    "depend "
     "less and less on age, income or another sensitive attribute. You see how much accuracy each step costs."
 )
 show_curve()
@@ -17,7 +18,7 @@ show_start()
 show_doors()
 st.page_link(
     page("paper"),
-    label="Compare the paper's tables and figures with ours",
+    label="Compare the paper's tables and figures with our results",
     icon=":material/article:",
 )
 show_recent_runs()

@@ -158,7 +158,7 @@ def test_the_verdict_of_a_single_split_equals_the_independence_test_of_its_test_
     values = permuted_values(u[None, split.test], s[split.test], orders)
     verdict = verdict_on([values[:, :, 0]])
     assert rows["verdict_p"].item() == verdict.p_value
-    # The measure that shows the link best, its value and what independence stays below.
+    # The measure that shows the link best, its value, and the 95 % limit of values under independence.
     assert list(COMPONENTS)[int(rows["verdict_by"].item())] == "line"
     own = [np.corrcoef(u[split.test], s[split.test])[0, 1], np.sort(np.abs(values[0, 0, 0, 1:]))[-10]]
     assert rows[["verdict_value", "verdict_edge"]].iloc[0].tolist() == pytest.approx(own)

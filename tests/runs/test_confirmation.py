@@ -196,7 +196,7 @@ def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening
     (found,) = read_confirmations(run)
     assert (str(found.point), found.number) == ("pearson:1.0", 1)
     assert ("not confirmed" if found.finds_link else "confirmed") in words(at)
-    assert "includes the 60 set aside" in words(at)
+    assert "also uses the 60 rows set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "Opening number 2" in "".join(each.value for each in at.warning)

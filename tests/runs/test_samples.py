@@ -63,7 +63,7 @@ def test_page_and_report_name_the_sample(run: Run) -> None:
     assert data_facts(comparison, None)["Rows"].startswith(words)
     assert any(words in line for line in unsaid(comparison))
     html = render_report(comparison, run_id=run.id, created=run.spec.created, is_preview=True).decode()
-    assert f"Preview: {words}; the whole run will have all rows" in html
+    assert f"This is a preview: {words}; the whole run will have all rows" in html
 
 
 def test_a_preview_without_gain_is_reported_as_nothing_learned_yet(run: Run) -> None:

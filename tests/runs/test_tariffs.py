@@ -212,7 +212,7 @@ def test_an_undetected_gain_or_dependence_hides_the_curve_and_states_the_rows_ne
     assert shows_nothing(parse_comparison(run))
     at = open_page("tradeoff", run=run.id)
     said = words(at)
-    cause = f"(If the {what} is as large as these|no sign of a {what})"
+    cause = f"(If the {what} is as large as estimated|no sign of a {what})"
     assert re.search(rf"{cause}.* (about|at least) [0-9,]+ rows", said)
     assert "No curve is drawn" in said
     assert "<b>What fairness costs</b>" not in charts(at)

@@ -113,7 +113,7 @@ def test_scene_5_has_one_noise_floor(objective: str) -> None:
     for lam, hgr in zip(points["lam"][1:], points["hgr"][1:], strict=True):
         said = lesson.payers_sentence(objective, lam)
         assert f"the noise floor, {number(floor)}:" in said
-        assert ("pay for noise" in said) == (hgr <= floor)
+        assert ("removes only noise" in said) == (hgr <= floor)
 
 
 def test_the_texts_follow_the_scenes_and_their_numbers() -> None:

@@ -211,7 +211,7 @@ def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
     found = make_comparison(dataset, lam=lam)
     named = "a blend, 40 % of the model at λ = 2"
     assert any(named in each for each in content.unsaid(found))
-    assert f"{named} and the rest of the one at λ = 1." in content.of_points(found)[1]
+    assert f"{named} and 60 % of the model at λ = 1." in content.of_points(found)[1]
 
 
 #: Of a sensitive attribute; they are repeated to as many as there are rows.
@@ -308,7 +308,7 @@ def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(d
     by_time = replace(found, plan=replace(found.plan, split="time"))
     for each, kind in ((found, "At random"), (by_time, "By time")):
         said = content.training_facts(each)["Splits"]
-        assert said.startswith(f"2, the same for all methods. {kind}: ")
+        assert said.startswith(f"2; all methods have the same splits. {kind}: ")
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
     said = content.data_facts(found, together)["Group"]
@@ -343,10 +343,10 @@ def test_a_report_states_dependence_with_the_measure_that_detected_it(found):
     link = said(verdict, own)
     assert "the sum of squared correlations in the tails is 0.0431" in link
     alone = "HGR_KDE 0.0780 alone does not show the link"
-    assert f"independence stays below 0.0312 in 95 % of cases; {alone}" in link
+    assert f"0.0431 (below 0.0312 in 95 % of cases if the two are independent); {alone}" in link
     # A measure that shows the link is named itself, and one that is above its edge without a link is no
     # proof.
-    assert "independence stays below 0.128" in said(verdict, own | {"value": 0.2})
+    assert "if the two are independent, the value is below 0.128 in" in said(verdict, own | {"value": 0.2})
     assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
 
 
@@ -363,5 +363,5 @@ def test_an_error_near_zero_is_reported_without_a_percentage_increase(found):
         "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
-    assert (value, below) == ("28.5 €", "29.6 % of the average's; standard model: 0.0100 €")
+    assert (value, below) == ("28.5 €", "29.6 % of the average's error; standard model: 0.0100 €")
     assert "Predicting the average for everyone gives 96.2 €" in meaning
