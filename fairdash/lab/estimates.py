@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 #: Names of the two forms of an estimator: as fairdash uses it, and as it was published.
 OURS, PUBLISHED = "ours", "published"
 #: Number of pairs (U, V) per call of a slow measure; between calls, the study reports its progress.
-_PIECE = 50
+_PAIRS_PER_CALL = 50
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def described(id: str, evaluation: str) -> str:
     return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
 
 
-def over_stack(
+def measure_pairs(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
     """Compute every measure on K pairs (U, V).
@@ -137,7 +137,7 @@ def over_stack(
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
     done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
-        size = len(u) if REGISTRY[id].quick else _PIECE
+        size = len(u) if REGISTRY[id].quick else _PAIRS_PER_CALL
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
@@ -156,7 +156,7 @@ def over_stack(
             yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
 
 
-def gathered(
+def measures_of_pairs(
     ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
     """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
@@ -165,7 +165,7 @@ def gathered(
     ``value``.
     """
     estimates: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
+    for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):
         if values is not None:
             estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
         if estimates:

@@ -272,7 +272,7 @@ def independent_rows(n: int) -> tuple[Array, Array]:
 
 
 def noise_readings(n: int) -> pd.DataFrame:
-    """Return HGR_NN by steps, on training (``own``), new (``new``) and shuffled rows (``low`` to ``high``)."""
+    """Return HGR_NN by steps, on training (``own``), new (``new``) and shuffled rows (``low``, ``high``)."""
     return select("noise", n=n)
 
 
@@ -400,7 +400,8 @@ def payers_sentence(objective: str, lam: float) -> str:
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
         f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
-        f"On average Ada is now charged {_off(errors[0])}, and Ben {_off(errors[1])}. HGR {hgr} is {side}."
+        f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
+        f"HGR {hgr} is {side}."
     )
 
 
@@ -413,5 +414,5 @@ def _change(euros: float) -> str:
     return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
 
 
-def _off(euros: float) -> str:
+def _mischarge(euros: float) -> str:
     return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

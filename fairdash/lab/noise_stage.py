@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairdash.lab import Scene
 from fairdash.lab.figures.estimates import Group, Rows, digits, estimates_figure, rows_of
 from fairdash.lab.figures.simulations import scatter_figure, short_name
-from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.data import sampled_rows
 from fairdash.views.figures.parts import lists, plain
 from fairdash.views.figures.theme import Theme
 
@@ -118,7 +118,7 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
     curve = scene.named(grid)
-    sample = some_rows(scene.n)
+    sample = sampled_rows(scene.n)
     across = scene.scale_u(grid)
     figure = scatter_figure(
         u[0][sample],

@@ -27,7 +27,7 @@ from fairdash.lab.estimates import (
     OURS,
     Progress,
     coefficients,
-    gathered,
+    measures_of_pairs,
     scene_study,
     studied,
     target_of,
@@ -133,7 +133,7 @@ def noise_axis_study(
     key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
     key["repeat"] = np.tile(np.arange(repeats), len(draws))
     u, v = (np.concatenate([draw[side] for draw in draws]) for side in (2, 3))
-    for fraction, doing, values in gathered(coefficients() if ids is None else ids, u, v, key):
+    for fraction, doing, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
         of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
         yield Progress(fraction, doing, of_values | {"exact": exact})
 
@@ -236,7 +236,7 @@ def power_study(
             continue
         share, shape = weight / total, (len(noises), 3, count)
         u, v = _pairs(scene, noises, count)
-        for fraction, doing, values in gathered(
+        for fraction, doing, values in measures_of_pairs(
             chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
         ):
             by_id = values.groupby("id", sort=False)["value"]
@@ -321,7 +321,7 @@ def gaussian_study(
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    for fraction, doing, values in gathered(ids, u, v, key):
+    for fraction, doing, values in measures_of_pairs(ids, u, v, key):
         yield Progress(fraction, doing, {"values": values, "exact": exact})
 
 

@@ -62,7 +62,7 @@ def signs_in() -> bool:
     return bool(get_secrets_auth_section() or os.environ.get(USER_HEADER))
 
 
-def let_in() -> None:
+def require_sign_in() -> None:
     """Stop the page for a user who has not signed in, and show only the sign-in."""
     try:
         current_owner()
@@ -76,7 +76,7 @@ def let_in() -> None:
         st.stop()
 
 
-def show_who() -> None:
+def show_user() -> None:
     """Show the name of the signed-in user, and the button to sign out."""
     if not signs_in():
         return
@@ -211,8 +211,8 @@ def _is_allowed_host(name: str) -> bool:
 def _marking(send: Send) -> Send:
     async def marked(message: Message) -> None:
         if message["type"] == "http.response.start":
-            ours = {name for name, _ in _HEADERS}
-            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+            replaced = {name for name, _ in _HEADERS}
+            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in replaced]
             message = {**message, "headers": [*others, *_HEADERS]}
         await send(message)
 

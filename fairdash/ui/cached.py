@@ -106,8 +106,8 @@ def _cached_on_server(
 
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         keep: Any = st.cache_resource if shared else st.cache_data
-        stands_for = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
-        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
+        cache_keys = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
+        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=cache_keys)(function)
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
@@ -300,21 +300,21 @@ def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:
 def summary_of(source: DatasetSource) -> Summary:
     """Return the summary of a source's data set."""
     dataset = dataset_of(source)
-    ways: tuple[Problem, ...] = ()
+    open_fixes: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
         decided = {fix.column for fix in source.fixes}
-        played = {column for part in source.roles.parts.values() for column in part}
-        ways = tuple(
+        with_role = {column for part in source.roles.parts.values() for column in part}
+        open_fixes = tuple(
             way
             for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
             if way.column not in decided
-            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else played)
+            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else with_role)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)
     profile = profile_table(dataset.table(), weight=dataset.weight, totals=totals)
-    return target_remarks(dataset.target), support, profile, ways
+    return target_remarks(dataset.target), support, profile, open_fixes
 
 
 #: Maximum number of rows for a measurement on the page; larger tables are sampled at random.

@@ -160,7 +160,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
 
 
-def say_what_was_open() -> None:
+def make_folders_private() -> None:
     """Make the folders of personal data private, once per server, and report those open to others."""
     folders = _made_private()
     if folders:

@@ -24,12 +24,12 @@ from fairdash.ui.text import safe
 from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
-_AT = KEY("at")
+_POSITION = KEY("at")
 #: Initial λ of the slider.
 BEGIN = 1.0
 RUNS_SHOWN = 8
 #: Page, title and text of each card.
-DOORS = (
+CARDS = (
     (
         "lesson",
         "Start the lesson",
@@ -54,10 +54,10 @@ def show_curve() -> None:
     """Show a sentence, a slider and a curve, from numbers included in the package."""
     data = _numbers()
     lams = data["lam"]
-    at = st.session_state.get(_AT, lams.index(BEGIN))
+    at = st.session_state.get(_POSITION, lams.index(BEGIN))
 
-    def let_go(at: int) -> None:
-        st.session_state[_AT] = at
+    def store_position(at: int) -> None:
+        st.session_state[_POSITION] = at
 
     st.markdown(f"**{sentence(data, at)}**")
     picture = data["dark" if st.context.theme.type == "dark" else "light"]
@@ -89,7 +89,7 @@ def show_curve() -> None:
             "move": 1,
         },
     }
-    show_stage(stage, key=KEY("stage"), on_release=let_go)
+    show_stage(stage, key=KEY("stage"), on_release=store_position)
 
 
 def sentence(data: dict[str, Any], at: int) -> str:
@@ -114,8 +114,8 @@ def _numbers() -> dict[str, Any]:
     return data
 
 
-def show_doors() -> None:
-    for column, (name, title, words) in zip(st.columns(3), DOORS, strict=True):
+def show_cards() -> None:
+    for column, (name, title, words) in zip(st.columns(3), CARDS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"#### {title}")
             st.markdown(words)
@@ -165,7 +165,7 @@ STEPS = (
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
-def show_start() -> None:
+def show_tour_link() -> None:
     """Show the button that starts the tour."""
     st.page_link(
         page(STEPS[0][0]),
@@ -175,7 +175,7 @@ def show_start() -> None:
     )
 
 
-def show_visit(shown: StreamlitPage) -> None:
+def show_tour_step(shown: StreamlitPage) -> None:
     """Show the current step of the tour above the page; show nothing outside the tour.
 
     The address names the step; if a link without the step opened the page, the session names it.
@@ -185,7 +185,7 @@ def show_visit(shown: StreamlitPage) -> None:
         return
     known = {str(place): step for place, step in enumerate(STEPS, 1)}
     if asked not in known:
-        _leave()
+        _end_tour()
         return
     st.session_state[Address.VISIT] = asked
     if st.query_params.get(Address.VISIT) != asked:
@@ -196,16 +196,16 @@ def show_visit(shown: StreamlitPage) -> None:
         with st.container(horizontal=True):
             if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):
-                    _visit(name, asked)
+                    _go_to_step(name, asked)
             elif following in known and st.button("Next", key=KEY("next"), type="primary"):
-                _visit(known[following][0], following)
-            st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_leave)
+                _go_to_step(known[following][0], following)
+            st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_end_tour)
 
 
-def _visit(name: str, step: str) -> None:
+def _go_to_step(name: str, step: str) -> None:
     go_to(name, address={**_ADDRESS.get(name, {}), Address.VISIT.value: step})
 
 
-def _leave() -> None:
+def _end_tour() -> None:
     st.session_state.pop(Address.VISIT, None)
     st.query_params.pop(Address.VISIT, None)

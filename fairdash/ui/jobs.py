@@ -50,7 +50,7 @@ def progress_words(status: RunStatus) -> str:
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 
-def show_go_on(job: Job) -> None:
+def offer_to_resume(job: Job) -> None:
     """Offer to resume a job that was stopped or failed after some of its steps."""
     if job.can_go_on and st.button(
         "Resume",
@@ -134,7 +134,7 @@ def finished(study: Study) -> Tables | None:
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
-def so_far(study: Study) -> tuple[Tables, bool]:
+def tables_so_far(study: Study) -> tuple[Tables, bool]:
     """Return the tables that a study has stored so far, and whether it is finished; don't start the study."""
     done = finished(study)
     return (_tables(study), False) if done is None else (done, True)

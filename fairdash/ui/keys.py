@@ -11,7 +11,7 @@ from collections.abc import MutableMapping
 from enum import StrEnum, unique
 from pathlib import Path
 
-_ROOMS = ("ui", "pages")
+_PREFIX_FOLDERS = ("ui", "pages")
 _TAKEN: MutableMapping[str, Path] = {}
 
 
@@ -84,7 +84,7 @@ class Keys:
         path = Path(file)
         parts = path.with_suffix("").parts
         # The prefix is the path from the last folder "ui" or "pages" on, without the name "ui".
-        start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
+        start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # The same file may register its prefix again, because a page's script runs at every rerun.
         if _TAKEN.setdefault(self.prefix, path) != path:

@@ -9,7 +9,7 @@ from fairdash.lab import lesson
 from fairdash.lab.lesson import SCENES
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guess_in_words
+from fairdash.ui.lesson_scenes import LECTURE_TEXT_SIZE, STAGES, guess_in_words
 from fairdash.ui.state import choose
 from fairdash.ui.text import explain, safe
 from fairdash.ui.widgets import download
@@ -89,7 +89,7 @@ RECAP = "recap"
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
 #: Style for a lecture hall: larger text than presentation mode has on other pages, and titles twice as large
 #: as text.
-_HALL = f"""<style>html:root {{ font-size: {HALL_TEXT}px }}
+_LECTURE_STYLE = f"""<style>html:root {{ font-size: {LECTURE_TEXT_SIZE}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
 #: Print style, which hides the app's sidebar, header and checkboxes.
 _PRINT = """<style>@media print {
@@ -113,7 +113,7 @@ def show_lesson() -> None:
         else:
             _show_recap()
     if presented():
-        st.html(_HALL)
+        st.html(_LECTURE_STYLE)
         # In presentation mode the lecturer explains the terms, and the scene fills the screen.
         return
     with st.container(horizontal=True):

@@ -40,7 +40,7 @@ Pictures = list[dict[str, Any]]
 #: Share of the window's height for a picture: normally, and in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
-HALL_TEXT = 24
+LECTURE_TEXT_SIZE = 24
 #: Duration of an animation in milliseconds.
 _ANIMATION_MS = 4000
 
@@ -90,7 +90,7 @@ def drawn(
         Title of a table for readers who can't see the picture, name of the trace it shows, and column header.
     """
     if large:
-        enlarged(figures[0], HALL_TEXT)
+        enlarged(figures[0], LECTURE_TEXT_SIZE)
     spec, moves = moving(figures)
     return {"spec": spec, "moves": moves, "alt": alt, "table": table}
 
@@ -100,7 +100,7 @@ def show_moving(
 ) -> None:
     """Show a scene's pictures, made by :func:`drawn`, under a slider; its release updates the address."""
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
         st.query_params[slider.name] = list(slider.values)[stop]
         if variants:
@@ -131,9 +131,9 @@ def show_moving(
     show_stage(
         data,
         key=KEY("stage", scene),
-        on_release=let_go,
+        on_release=store_position,
         presented_share=_PRESENTED_SHARE,
-        presented_text=HALL_TEXT,
+        presented_text=LECTURE_TEXT_SIZE,
     )
 
 
@@ -144,8 +144,8 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     title, name, head = picture["table"]
     traces = picture["spec"]["data"]
     part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
-    ours = {"figure": 0, "kind": "trace", "part": part}
-    place = next((k for k, each in enumerate(moves) if ours.items() <= each.items()), None)
+    shown_trace = {"figure": 0, "kind": "trace", "part": part}
+    place = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
     if place is None:
         return None
     rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
@@ -231,7 +231,7 @@ def show_curve() -> None:
     with right:
         answered = guessed("1")
         answer = st.empty()
-        way = st.container()
+        link_place = st.container()
     with left:
         draw = st.components.v2.component(
             "fairdash_curve",
@@ -259,7 +259,7 @@ def show_curve() -> None:
         points_to_address(points)
     if answered:
         answer.markdown(lesson.curve_sentence(points))
-    with way:
+    with link_place:
         to_lab(*lab_of(points))
 
 

@@ -26,7 +26,7 @@ from fairdash.training.sweep import STANDARD
 from fairdash.ui.access import current_owner
 from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
 from fairdash.ui.frame import chart, plain_errors, theme
-from fairdash.ui.jobs import show_go_on, show_status
+from fairdash.ui.jobs import offer_to_resume, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
 from fairdash.ui.text import safe
@@ -93,9 +93,9 @@ CHOSEN = KEY("chosen")
 #: Session keys of the filter by data, and of the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: Session keys of the message about the last imported run, and of the number of imports.
-SAID, COUNT = KEY("said"), KEY("count")
+IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
 #: Maximum number of runs in one chart; the lines of more runs would be hard to distinguish.
-MOST = 6
+MAX_COMPARED = 6
 
 
 def show_runs() -> list[Run]:
@@ -258,7 +258,7 @@ def _show_one(run: Run) -> None:
         if not status.is_over:
             st.button("Stop", icon=":material/stop:", key=KEY("stop", run.id), on_click=_stop, args=(run,))
         elif not missing:
-            show_go_on(run)
+            offer_to_resume(run)
         if st.button(
             "Run again",
             icon=":material/replay:",
@@ -320,9 +320,9 @@ def _delete(runs: list[Run]) -> None:
 
 def ask_for_file() -> None:
     """Import an exported run: check it, store it and select it."""
-    if message := st.session_state.pop(SAID, ""):
+    if message := st.session_state.pop(IMPORT_MESSAGE, ""):
         st.success(safe(message))
-    count = st.session_state.get(COUNT, 0)
+    count = st.session_state.get(N_IMPORTS, 0)
     with st.expander("Import a run", icon=":material/upload:"):
         file = st.file_uploader(
             "The zip file of a run",
@@ -334,7 +334,7 @@ def ask_for_file() -> None:
         if file is not None:
             with plain_errors():
                 imported = import_run(file.getvalue(), owner=current_owner())
-                st.session_state[SAID], st.session_state[COUNT] = str(imported), count + 1
+                st.session_state[IMPORT_MESSAGE], st.session_state[N_IMPORTS] = str(imported), count + 1
                 choose([imported.run.id])
                 st.rerun()
 
@@ -347,18 +347,20 @@ def show_comparison(chosen: list[Run]) -> None:
     if len(finished) < len(chosen):
         missing = counted(len(chosen) - len(finished), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
-    if len(finished) > MOST:
-        st.info(f"A chart shows at most {MOST} runs. The first {MOST} chosen runs are compared.")
+    if len(finished) > MAX_COMPARED:
+        st.info(
+            f"A chart shows at most {MAX_COMPARED} runs. The first {MAX_COMPARED} chosen runs are compared."
+        )
     if len(finished) < 2:
         return
     runs = [
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
-        for letter, run in zip(string.ascii_uppercase, finished[:MOST], strict=False)
+        for letter, run in zip(string.ascii_uppercase, finished[:MAX_COMPARED], strict=False)
     ]
     if why := differences(runs):
         st.warning(safe(why))
         return
-    _show_front(runs, finished[:MOST])
+    _show_front(runs, finished[:MAX_COMPARED])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:

@@ -27,7 +27,7 @@ KEY = Keys(__file__)
 SECONDS_TO_ASK = 5.0
 
 
-class Making:
+class FileOnRequest:
     """File that is made once, on the first request by the browser or the page.
 
     Parameters
@@ -88,10 +88,10 @@ def download_file(
     label, name, mime, key, icon
         Text of the button, name and type of the file, and key and icon of the widget.
     """
-    making = Making(make)
+    making = FileOnRequest(make)
     state = KEY("making", key)
     # `last` makes the file for the current click, and `making` for the next click.
-    last: Making | None = st.session_state.get(state)
+    last: FileOnRequest | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
     st.session_state[state] = making
@@ -117,14 +117,14 @@ def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
     """Show a button that makes a file from a run and downloads it; the run's log records the download."""
     owner = current_owner()
 
-    def made() -> bytes:
+    def make_and_log() -> bytes:
         # This raises an error if the run has been deleted since the button was drawn.
         Run(run.id, owner=owner)
         content = make()
         note_export(run.folder, content, file=button["name"], who=owner)
         return content
 
-    download_file(made, **button)
+    download_file(make_and_log, **button)
 
 
 _NONE = "None"

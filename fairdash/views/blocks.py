@@ -323,14 +323,14 @@ def templates() -> Environment:
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
-        finalize=_plainly,
+        finalize=_escaped_for_documents,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _plainly(value: object) -> object:
+def _escaped_for_documents(value: object) -> object:
     # Markup comes only from this module and from figures, whose names theme.escaped has escaped.
     if not isinstance(value, str) or isinstance(value, Markup):
         return value

@@ -31,7 +31,7 @@ from fairdash.training.methods import ModelKey
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
 from fairdash.ui.home import KEY, sentence
-from fairdash.ui.widgets import Making
+from fairdash.ui.widgets import FileOnRequest
 from fairdash.utils.text import number
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of
@@ -279,7 +279,7 @@ def test_a_damaged_model_is_reported_on_the_trade_off_page(run_of_two_methods):
 
 def test_a_download_file_is_created_once_for_simultaneous_requests():
     times = []
-    making = Making(lambda: times.append(1) or b"content")
+    making = FileOnRequest(lambda: times.append(1) or b"content")
     with ThreadPoolExecutor(4) as pool:
         assert {*pool.map(lambda _: making.content(), range(4))} == {b"content"}
     assert (making.failure(), len(times)) == (None, 1)
@@ -290,7 +290,7 @@ def test_a_failed_download_does_not_reveal_the_original_error():
         raise ValueError("could not convert string to float: 'Zoe'")
 
     with pytest.raises(RunError) as caught:
-        Making(make).content()
+        FileOnRequest(make).content()
     assert "Zoe" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -299,7 +299,7 @@ def test_a_failed_download_does_not_reveal_the_original_error():
 def test_a_clicked_download_is_kept_until_the_browser_fetches_it(run_of_two_methods, monkeypatch):
     """The button is drawn anew, and the old file forgotten, only after that."""
     at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
-    monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
+    monkeypatch.setattr(FileOnRequest, "wait_until_asked", lambda making, seconds: seen.append(making))
     calm(press(at, "All figures (CSV)"))
     assert len(seen) == 1
 

@@ -126,7 +126,7 @@ def _edge(box: str, towards: str) -> tuple[float, float]:
 
 
 #: Colour, marker and dash of each method; the colour of the standard network comes from the theme.
-_LOOKS = {
+_STYLES = {
     "standard": ("", "circle", "solid"),
     "hgr_nn": ("", "diamond", "solid"),
     "chi2_nn": (OTHERS[0], "square", "dash"),
@@ -159,7 +159,7 @@ def by_age_figure(
     keys: list[str] = []
     for method, name in names.items():
         of_method = profile[profile["method"] == method]
-        colour, symbol, dash = _LOOKS[method]
+        colour, symbol, dash = _STYLES[method]
         colour = colour or (theme.standard if method == "standard" else theme.chosen)
         if not keys:
             interval = (of_method["s_mean"], of_method["low"], of_method["high"])

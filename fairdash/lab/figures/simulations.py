@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.measure import Measure
 from fairdash.dependence.registry import REGISTRY
 from fairdash.lab.estimates import target_of
-from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.data import sampled_rows
 from fairdash.views.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
 
 Array = NDArray[np.float64]
 
 #: Marker and dash of the estimators that often share a chart; the colour stands for the estimated quantity.
-_OWN = {
+_STYLES = {
     "hgr_spline": ("circle", "solid"),
     "hgr_kde": ("square", "dash"),
     "hgr_kde_scores": ("pentagon", "dashdot"),
@@ -79,7 +79,7 @@ def mark_of(id: str, theme: Theme) -> Mark:
     """Return an estimator's style: the colour shows the estimated quantity, marker and dash the estimator."""
     place = list(REGISTRY).index(id)
     default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
-    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, default))
+    return Mark(quantity_colour(target_of(id), theme), *_STYLES.get(id, default))
 
 
 def short_name(id: str) -> str:
@@ -127,7 +127,7 @@ def scatter_figure(
         Name of the curve, written beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
-    sample = some_rows(len(u))
+    sample = sampled_rows(len(u))
     look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
     rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
@@ -239,7 +239,11 @@ def noise_axis_figure(
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
     ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
-        series, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
+        series, mark, name = (
+            _in_form(lines[lines["id"] == id], evaluation),
+            mark_of(id, theme),
+            short_name(id),
+        )
         if series.empty:
             continue
         means = mark.line(
@@ -261,7 +265,7 @@ def noise_axis_figure(
     )
 
 
-def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
+def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
     """Return the line of one estimator in the selected form, or in our form if it has no other."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
@@ -319,7 +323,7 @@ def fig2_figure(
         hover = f"{name} {at_noise}"
         figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
         for id in ids:
-            rows = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
+            rows = _in_form(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
             details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
             figure.add_trace(mark_of(id, theme).line(rows["noise"], rows["mean"], size=6, **details, **axes))
     names = [coloured("exact", REFERENCE)]

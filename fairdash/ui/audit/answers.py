@@ -32,7 +32,7 @@ from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
 from fairdash.ui.frame import PICTURES
-from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
+from fairdash.ui.jobs import follow_job, offer_to_resume, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs import title_of
@@ -78,7 +78,7 @@ def show_audit(audit: AuditJob) -> None:
         follow_job(audit)
         return
     show_status(audit, status)
-    show_go_on(audit)
+    offer_to_resume(audit)
 
 
 def show_result(

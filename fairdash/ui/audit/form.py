@@ -45,7 +45,7 @@ _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its 
 #: Meanings of columns that are not inputs of a pricing model by default.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
 #: Session key of the id of the data in use when the user asked to audit a new table.
-_OWN = KEY("own")
+_DATA_BEFORE_OWN_TABLE = KEY("own")
 #: Data sets with prices: the policies of the example, and simulated policies, which need no download.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
@@ -55,10 +55,10 @@ def show_example() -> None:
     """Show ways to start an audit, and the answers of the example audit."""
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_own_table("Audit a table of your own")
-        is_here = CATALOGUE["motor"].is_local()
-        source = MOTOR if is_here else SIMULATED
+        is_downloaded = CATALOGUE["motor"].is_local()
+        source = MOTOR if is_downloaded else SIMULATED
         st.button(
-            "Change the example's questions" if is_here else "Try it on simulated policies",
+            "Change the example's questions" if is_downloaded else "Try it on simulated policies",
             key=KEY("try"),
             icon=":material/edit_note:",
             on_click=choose_source,
@@ -75,12 +75,12 @@ def show_example() -> None:
 
 def wants_own_table() -> bool:
     """Return whether the user asked to audit a table, and has not chosen other data since then."""
-    return bool(st.session_state.get(_OWN, "") == _id_of_data_in_use())
+    return bool(st.session_state.get(_DATA_BEFORE_OWN_TABLE, "") == _id_of_data_in_use())
 
 
 def _offer_own_table(label: str) -> None:
     def ask() -> None:
-        st.session_state[_OWN] = _id_of_data_in_use()
+        st.session_state[_DATA_BEFORE_OWN_TABLE] = _id_of_data_in_use()
 
     st.button(label, key=KEY("own-table"), icon=":material/upload_file:", on_click=ask)
 
@@ -270,20 +270,22 @@ def _ask_for_columns(
     taken: list[str | None] = []
     chosen_roles: dict[str, Any] = {"price": price}
 
-    def free(among: Iterable[str]) -> list[str]:
+    def not_taken(among: Iterable[str]) -> list[str]:
         return [name for name in among if name not in taken]
 
-    def one(
+    def ask_for_one(
         place: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
     ) -> str | None:
-        names = free(among)
+        names = not_taken(among)
         more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
         more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
         chosen_roles[role] = chosen = ask(place, Columns, role, **more)
         taken.append(chosen)
         return chosen
 
-    def several(place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any) -> Any:
+    def ask_for_several(
+        place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
+    ) -> Any:
         key = key or KEY("columns", table, role, *taken)
         chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
         return chosen_roles[role]
@@ -291,37 +293,42 @@ def _ask_for_columns(
     column, places = None, st.columns(2 if price is None else 3)
     if price is None:
         left, right = places
-        column = one(left, "price", _price_in(numbers, roles))
+        column = ask_for_one(left, "price", _price_in(numbers, roles))
         places = [right, *st.columns(2)]
-    sensitive = one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
-    outcome = one(places[1], "outcome", roles.target)
-    exposure = one(places[2], "exposure", roles.weight)
+    sensitive = ask_for_one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
+    outcome = ask_for_one(places[1], "outcome", roles.target)
+    exposure = ask_for_one(places[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
-        amounts = [column, outcome, one(left, "expected_cost", None), one(right, "candidate", None)]
-        taken.extend(several(right, "also", free(sensitive_ones)))
-        groups = one(left, "groups", roles.group or suggestion.group, names)
-        controls = several(right, "controls", free(names))
+        amounts = [
+            column,
+            outcome,
+            ask_for_one(left, "expected_cost", None),
+            ask_for_one(right, "candidate", None),
+        ]
+        taken.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
+        groups = ask_for_one(left, "groups", roles.group or suggestion.group, names)
+        controls = ask_for_several(right, "controls", not_taken(names))
         classes = [name for name in numbers if name not in taken or name == sensitive]
-        probabilities = several(left, "probabilities", classes)
+        probabilities = ask_for_several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
-        known = one(right, "known_class", None, others, disabled=not probabilities)
+        known = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known if probabilities else None
         begin = (*suggestion.features, *parts) if is_own_table else roles.features
-        features = several(
+        features = ask_for_several(
             st.container(),
             "features",
-            free(others),
-            default=[name for name in free(others) if name in begin and name not in left_out],
+            not_taken(others),
+            default=[name for name in not_taken(others) if name in begin and name not in left_out],
             placeholder="Every column without another role",
             key=KEY("features", table, *left_out, *taken),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
-        one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
+        ask_for_one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
         _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):
@@ -360,11 +367,11 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
     """
     if roles.prediction is not None:
         return roles.prediction
-    not_it = {roles.weight, *roles.sensitive}
+    excluded = {roles.weight, *roles.sensitive}
 
     def clearness(name: str) -> int:
         meanings = meanings_of(name)
-        return 0 if name in not_it else max(meanings.get("premium", 0), meanings.get("price", 0))
+        return 0 if name in excluded else max(meanings.get("premium", 0), meanings.get("price", 0))
 
     best = max(numbers, key=clearness, default=roles.target)
     return best if clearness(best) else roles.target

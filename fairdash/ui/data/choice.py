@@ -63,7 +63,7 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     plain = CatalogueSource(dataset=entry.id, options=options)
     if not entry.is_local():
         if not entry.needs_download:
-            bring(entry)
+            ask_for_missing_file(entry)
             return None
         if not download(entry, plain):
             return None
@@ -120,7 +120,7 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
     return True
 
 
-def bring(entry: CatalogueEntry) -> None:
+def ask_for_missing_file(entry: CatalogueEntry) -> None:
     """Explain how to obtain the data set's file, and ask for the file; importing it reruns the page."""
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))

@@ -20,7 +20,7 @@ from fairdash.tables.column_profile import ColumnProfile
 from fairdash.tables.suggestion import claims_in_total
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
-from fairdash.ui.data.roles import agree
+from fairdash.ui.data.roles import add_fix
 from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
@@ -51,7 +51,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     ):
         if own:
             with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
-                show_fixes(own, key=KEY("suggested", title, source.id), fix=agree, blocked=False)
+                show_fixes(own, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
     target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
@@ -77,8 +77,10 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
             exposure = safe(str(dataset.weight.name))
-            but = ", except those of claims used as a feature" if claims_in_total(dataset.features) else ""
-            st.caption(f"Means are weighted by exposure, {exposure}{but}.")
+            exception = (
+                ", except those of claims used as a feature" if claims_in_total(dataset.features) else ""
+            )
+            st.caption(f"Means are weighted by exposure, {exposure}{exception}.")
         st.dataframe(
             columns,
             hide_index=True,
@@ -209,15 +211,15 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
     """State how many features predict the attribute, which is strongest, and how well all do so jointly."""
     features = ranking.features
-    carriers = features[features["p_corrected"] <= 0.05]
+    predictors = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)
     sample = f" Measured on a random sample of {ranking.n_used:,} rows." if ranking.n_used < ranking.n else ""
-    if carriers.empty:
+    if predictors.empty:
         first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
     else:
-        top, ending = carriers.iloc[0], "" if len(carriers) != 1 else "s"
+        top, ending = predictors.iloc[0], "" if len(predictors) != 1 else "s"
         first = (
-            f"**{len(carriers)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
+            f"**{len(predictors)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
             f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:

@@ -36,19 +36,19 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
     if state not in st.session_state:
         st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
     st.session_state[FIXES] = state
-    agreed: tuple[Fix, ...] = st.session_state[state]
-    if agreed:
+    accepted: tuple[Fix, ...] = st.session_state[state]
+    if accepted:
         with st.container(horizontal=True):
-            for fix in agreed:
+            for fix in accepted:
                 label = f"{FIX_LABELS[fix.kind]}: {safe(fix.column)}"
                 st.button(
                     label,
                     key=KEY("undo", key, fix.kind, fix.column),
                     icon=":material/undo:",
                     help="You chose this change. Click to undo it.",
-                    on_click=lambda fix=fix: take_back(fix),
+                    on_click=lambda fix=fix: undo_fix(fix),
                 )
-    return agreed
+    return accepted
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
@@ -56,23 +56,23 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
     try:
         return dataset_of(source)
     except DataError as error:
-        show_fixes(error.problems, key=KEY("problems", source.id), fix=agree, blocked=True)
+        show_fixes(error.problems, key=KEY("problems", source.id), fix=add_fix, blocked=True)
         return None
 
 
-def agree(fix: Fix) -> None:
+def add_fix(fix: Fix) -> None:
     """Add a fix for the current table, and remove earlier fixes that contradict the new one."""
     state = st.session_state[FIXES]
     st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
-def agree_for(key: str, fix: Fix) -> None:
+def add_fix_for(key: str, fix: Fix) -> None:
     """Add a fix for the table with this key, even if the page has not shown the table yet."""
     state = fixes_key(key)
     st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 
 
-def take_back(fix: Fix) -> None:
+def undo_fix(fix: Fix) -> None:
     state = st.session_state[FIXES]
     st.session_state[state] = tuple(each for each in st.session_state[state] if each != fix)
 
@@ -82,13 +82,13 @@ def fixes_key(key: str) -> str:
 
 
 NO_COLUMN = "None"
-EVERY_ROW_ALIKE = "None: all rows have equal weight"
+EQUAL_WEIGHTS = "None: all rows have equal weight"
 #: Roles of at most one column: name in Roles, title, label for no column, and help.
-PARTS = (
+OPTIONAL_ROLES = (
     (
         "weight",
         "Exposure: the weight of a row",
-        EVERY_ROW_ALIKE,
+        EQUAL_WEIGHTS,
         "For example, the number of years that a policy ran. Every row needs a value above zero.",
     ),
     (
@@ -113,7 +113,7 @@ PARTS = (
     ),
 )
 #: Maximum number of warnings, each with a button, about columns that reveal the target.
-MAX_SAID = 8
+MAX_WARNINGS = 8
 #: Maximum number of characters of a display name.
 MAX_CHARACTERS = 60
 
@@ -136,7 +136,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         st.session_state[target_widget] = each.target
         st.session_state[state] = each, clicks + 1
         for fix in each.fixes:
-            agree_for(key, fix)
+            add_fix_for(key, fix)
 
     offer_pricing(offered, key=key, choose=price)
     left, right = st.columns(2)
@@ -171,7 +171,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
     n_others = len(columns) - 2 - len(further)
-    single = {part: getattr(begin, part, None) for part, *_ in PARTS}
+    single = {part: getattr(begin, part, None) for part, *_ in OPTIONAL_ROLES}
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
@@ -180,18 +180,18 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
         places = st.columns(3)
-        for k, (part, title, none, about) in enumerate(PARTS):
+        for k, (part, title, label_without_column, about) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
             others = [column for column in columns if column not in taken]
             value = single[part]
             name = places[k % 3].selectbox(
                 title,
-                [none, *others],
+                [label_without_column, *others],
                 index=others.index(value) + 1 if value in others else 0,
                 help=about,
                 key=KEY("part", key, title, taken, clicks),
             )
-            single[part] = None if name == none else name
+            single[part] = None if name == label_without_column else name
             taken.append(single[part])
         others = [column for column in columns if column not in taken]
         charged = single["prediction"]
@@ -215,9 +215,9 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             # removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
-    say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
+    show_columns_that_reveal_the_target(others, chosen, given=given, check=check, key=key)
     if given.policies is not None:
-        say_policies(given.policies, group=single["group"])
+        show_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
         same = known is not None and (known.target, known.weight) == (new_target, new_weight)
@@ -236,7 +236,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     )
 
 
-def say_policies(policies: Policies, *, group: str | None) -> None:
+def show_policies(policies: Policies, *, group: str | None) -> None:
     """State that several rows belong to one policy, and whether splits and tests keep these rows together."""
     words = f"**{safe(policies.column)}** names {policies.in_words()}."
     if group is None:
@@ -279,7 +279,7 @@ def ask_for_features(
         Text that identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
-    begin = {column: begins(column, known, given=given, former=former) for column in others}
+    begin = {column: is_initially_a_feature(column, known, given=given, former=former) for column in others}
     widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
@@ -292,7 +292,9 @@ def ask_for_features(
     return tuple(chosen)
 
 
-def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
+def is_initially_a_feature(
+    column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
+) -> bool:
     """Return whether a column is initially a feature, from the stored roles or else from the suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
@@ -302,7 +304,7 @@ def begins(column: str, known: Roles | None, *, given: Suggestion, former: Sugge
     return in_recipe if in_recipe != (column in former.features) else suggested
 
 
-def say_what_tells_the_target(
+def show_columns_that_reveal_the_target(
     others: Collection[str],
     chosen: Collection[str],
     *,
@@ -327,14 +329,14 @@ def say_what_tells_the_target(
         for used in (True, False)
         for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
     ]
-    for names, why, used in lines[:MAX_SAID]:
-        is_so = of.get(names[0], "is used as a number") if used else "is left out"
-        _show_leak(names, f"{is_so}: {safe(why)}", used=used, key=key)
-    for column, why in list(suspect.items())[:MAX_SAID]:
+    for names, why, used in lines[:MAX_WARNINGS]:
+        statement = of.get(names[0], "is used as a number") if used else "is left out"
+        _show_leak(names, f"{statement}: {safe(why)}", used=used, key=key)
+    for column, why in list(suspect.items())[:MAX_WARNINGS]:
         _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
-    unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
-    if unsaid:
-        more = counted(unsaid, "more column")
+    n_not_shown = max(len(lines) - MAX_WARNINGS, 0) + max(len(suspect) - MAX_WARNINGS, 0)
+    if n_not_shown:
+        more = counted(n_not_shown, "more column")
         st.caption(
             f"{more} may reveal the target, or contain codes. The list of features shows these columns."
         )

@@ -23,7 +23,7 @@ from fairdash.lab.truth import (
     unit_of,
 )
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.jobs import follow, so_far
+from fairdash.ui.jobs import follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import explain, fixed
 from fairdash.ui.widgets import download
@@ -90,7 +90,7 @@ def answer(rho: float, base: str) -> str:
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     """Return every estimator's values at several ρ, and whether the slow estimators are finished."""
     quick = gaussian_values(n, SEED)
-    slow, done = so_far(slow_study(n))
+    slow, done = tables_so_far(slow_study(n))
     if "values" not in slow:
         return quick, done
     return pd.concat([quick, slow["values"]], ignore_index=True), done

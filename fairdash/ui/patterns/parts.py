@@ -24,7 +24,7 @@ from fairdash.lab.figures.simulations import (
 )
 from fairdash.lab.studies import Study, compared
 from fairdash.ui.frame import chart, presented, theme
-from fairdash.ui.jobs import Tables, finished, follow, so_far
+from fairdash.ui.jobs import Tables, finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.gaussians import show_gaussians
 from fairdash.ui.patterns.scene import (
@@ -251,7 +251,7 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
 
 def show_curves(scene: Scene, truth: Truth) -> None:
     curves = [learned_of(scene)]
-    slow, _ = so_far(slow_study(scene))
+    slow, _ = tables_so_far(slow_study(scene))
     if "curves" in slow:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)

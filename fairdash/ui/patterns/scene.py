@@ -33,7 +33,7 @@ from fairdash.lab.scene import POINTS
 from fairdash.lab.studies import Study
 from fairdash.ui.blocks import show_stage
 from fairdash.ui.frame import show_problems, theme
-from fairdash.ui.jobs import finished, follow, so_far
+from fairdash.ui.jobs import finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.state import points_from_address, points_to_address
 from fairdash.ui.text import number, safe
@@ -214,7 +214,7 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 def all_estimates(scene: Scene) -> pd.DataFrame:
     """Return the values of all quick estimators, and of the slow estimators whose training is finished."""
     quick = estimates_of(scene)
-    slow, _ = so_far(slow_study(scene))
+    slow, _ = tables_so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
         return quick
     table = pd.concat([quick, slow["readings"]], ignore_index=True)
@@ -276,11 +276,11 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     ids = studied() if every else few(scene)
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         st.session_state[Address.NOISE] = NOISES[at]
 
     data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
-    show_stage(data, key=KEY("stage"), on_release=let_go)
+    show_stage(data, key=KEY("stage"), on_release=store_position)
     show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
     st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
 
@@ -304,8 +304,8 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 def few(scene: Scene) -> list[str]:
     """Return the estimators that the page shows initially: four, and those that fail on this scene."""
-    told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
-    return [id for id in studied() if id in {*FEW, *told_of}]
+    failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
+    return [id for id in studied() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:

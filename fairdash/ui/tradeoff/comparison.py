@@ -205,12 +205,12 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
         stops = stops_of(run, comparison)
     at = stops.lams.index(f"{comparison.b.lam:g}")
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
     # The figure's height leaves room for three lines of answer and two rows of controls.
-    show_stage(drawn, key=KEY("stage"), on_release=let_go)
+    show_stage(drawn, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
 
 
@@ -221,7 +221,7 @@ def _describe_point(comparison: Comparison) -> None:
         st.caption(safe(f"Numbers of the combinations of {comparison.sensitive_called}: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
-    if comparison.is_worse_than_both_ends():
+    if comparison.is_more_dependent_than_its_models():
         st.warning(
             "This average of two trained models shows more dependence than either model. Choose one of the "
             "two models instead."
@@ -345,7 +345,7 @@ def _estimate(comparison: Comparison) -> None:
     show_blocks([content.measures(comparison), *sentences.of_values(comparison), methods], KEY)
 
 
-WISHES = ("Dependence at most …", "Cost at most …", "The knee")
+GOALS = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
@@ -358,10 +358,10 @@ def _find_point(comparison: Comparison) -> None:
         )
         return
     left, right = st.columns(2, vertical_alignment="bottom")
-    wish = left.segmented_control(
-        "What do you want?", WISHES, default=WISHES[0], required=True, key=KEY("wish")
+    kind_of_goal = left.segmented_control(
+        "What do you want?", GOALS, default=GOALS[0], required=True, key=KEY("wish")
     )
-    point, is_reached, goal = _choose(comparison, str(wish), right)
+    point, is_reached, goal = _choose(comparison, str(kind_of_goal), right)
     st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal, is_reached=is_reached))}**")
     st.caption(
         "We compared all methods at all weights by their means over validation rows, on which no model was "
@@ -377,12 +377,12 @@ def _find_point(comparison: Comparison) -> None:
 
 
 def _choose(
-    comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
+    comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
     """Return the selected point, whether it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
-    if wish == WISHES[0]:
+    if kind_of_goal == GOALS[0]:
         standard, edge = (
             comparison.mean(measure, ModelKey(comparison.b.method, 0.0)),
             comparison.edge(comparison.b),
@@ -399,7 +399,7 @@ def _choose(
             "not useful.",
         )
         return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
-    if wish == WISHES[1]:
+    if kind_of_goal == GOALS[1]:
         percent = place.number_input(
             "Error at most … % above the standard model's",
             min_value=0.0,

@@ -31,7 +31,7 @@ from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, offer_to_resume, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs import missing_data
@@ -46,11 +46,11 @@ from fairdash.views.reports.sentences import not_opened, of_opening, of_openings
 from fairdash.views.reports.tables import history
 
 KEY = Keys(__file__)
-_FAULT = KEY("fault")
+_CONFIRMATION_ERROR = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
 #: The page offers a faster run if a run needs at least this many more seconds.
-LONG = 600.0
+MIN_SECONDS_LEFT = 600.0
 
 
 def run_in_view() -> Run | None:
@@ -111,7 +111,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
     if run.status.is_over:
         st.warning(f"This is a preview: {_about_preview(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
-        show_go_on(run)
+        offer_to_resume(run)
         return
     _follow_refining(run, _about_preview(comparison))
 
@@ -145,7 +145,7 @@ def _offer_faster_run(run: Run) -> None:
     """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
-    if left is None or left[0] < LONG or quick is None or run.is_cancelled():
+    if left is None or left[0] < MIN_SECONDS_LEFT or quick is None or run.is_cancelled():
         return
     from fairdash.evaluation.work import work_of_plan
 
@@ -173,7 +173,7 @@ def _show_wait(run: Run) -> None:
     st.markdown(f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title}")
     if status.is_over:
         show_status(run, status)
-        show_go_on(run)
+        offer_to_resume(run)
         if st.button("Start again", icon=":material/replay:", type="primary"):
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
@@ -201,8 +201,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     if run.available_result != RESULT or aside is None:
         return
     st.subheader("Confirm the choice on rows set aside")
-    if fault := st.session_state.pop(_FAULT, None):
-        show_problems(fault)
+    if error_before := st.session_state.pop(_CONFIRMATION_ERROR, None):
+        show_problems(error_before)
     try:
         openings = read_confirmations(run)
     except RunError as error:
@@ -253,7 +253,7 @@ def _open(comparison: Comparison, run: Run) -> None:
             owner=owner,
         )
     except FairdashError as error:
-        st.session_state[_FAULT] = error
+        st.session_state[_CONFIRMATION_ERROR] = error
 
 
 def show_history(run: Run) -> None:

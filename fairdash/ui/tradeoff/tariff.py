@@ -131,7 +131,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
     """If the run has an existing price, show the control for a cap on changes, and the cap's cost."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
-    most = st.number_input(
+    max_change = st.number_input(
         "No premium changes by more than … % against today's price",
         min_value=0.0,
         max_value=100.0,
@@ -143,13 +143,13 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         "total income does not change. The cap applies after rating, so the table of relativities "
         "does not change.",
     )
-    if most is None:
+    if max_change is None:
         return
     if missing := missing_data(run.spec.source):
         st.caption(missing)
         return
     with plain_errors():
-        table = cap_cost_of(run, job, comparison, most / 100)
+        table = cap_cost_of(run, job, comparison, max_change / 100)
         if table is None:
             st.caption(
                 "This tariff was fitted by a version of fairdash that did not evaluate caps. Fit it in a "
@@ -157,14 +157,14 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
             )
             return
         st.dataframe(
-            _cap_shown(comparison, table, most),
+            _cap_shown(comparison, table, max_change),
             hide_index=True,
             alt="Error, gap and dependence of the tariff's premiums on test rows, before and after the cap.",
         )
-        st.caption(_cap_in_words(comparison, table, most))
+        st.caption(_cap_in_words(comparison, table, max_change))
 
 
-def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
+def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
     """Return the table of a cap's cost as displayed texts: one row before the cap and one row after."""
     # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
     called = visible(comparison.sensitive_called, keep="")
@@ -183,12 +183,12 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.D
         f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
         f"Gap between tenths by {called}": gaps,
         f"{REGISTRY[comparison.measure].symbol} with {called}": links,
-        f"Change by more than {most:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
+        f"Change by more than {max_change:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
     }
     return pd.DataFrame(columns)
 
 
-def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> str:
+def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float) -> str:
     lower, upper, level, brought = (
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
@@ -199,7 +199,7 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
         "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
         f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
         f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
-        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{most:g} % and "
-        f"{caps[1]} at +{most:g} %. The others pay the tariff multiplied by {number(level)}. Total income "
-        "is the same before and after the cap."
+        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
+        f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
+        "income is the same before and after the cap."
     )

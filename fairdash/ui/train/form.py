@@ -23,7 +23,7 @@ from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
 from fairdash.ui.access import current_owner
 from fairdash.ui.frame import chart, show_problems, theme
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, offer_to_resume, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
@@ -98,7 +98,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         show_search(search)
     # After a search, the section is open, so that the user sees a weight that the search has set.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
-        if follows(BALANCE, loss):
+        if needs_default(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
         balance = st.checkbox(
             "Balance: the sum of predictions equals the sum of the target",
@@ -106,7 +106,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             help="On training rows, the sum of the predictions then equals the sum of the target. The "
             "option is on by default for counts and costs.",
         )
-        if follows(TARIFF, loss):
+        if needs_default(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
         tariff = st.checkbox(
             "Also fit fair tariffs",
@@ -224,7 +224,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
     # If the target has changed, discard the loss that the user chose for the former target.
-    if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
+    if needs_default(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
         "Measure of accuracy (loss)",
@@ -241,7 +241,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     return loss
 
 
-def follows(widget: str, what: object) -> bool:
+def needs_default(widget: str, what: object) -> bool:
     """Return whether a widget needs its default: it is new, or `what`, the default's basis, has changed."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
@@ -353,7 +353,7 @@ def show_run(run: Run) -> None:
         follow(run)
         return
     show_status(run, status)
-    show_go_on(run)
+    offer_to_resume(run)
     left, right, _ = st.columns([1, 1, 3])
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"

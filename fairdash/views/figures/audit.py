@@ -16,7 +16,7 @@ from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
 #: Height in pixels that a figure needs in addition to the height of its rows.
-_AROUND = 150
+_HEIGHT_WITHOUT_ROWS = 150
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,11 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
     # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
     of_classes = "class" in table and one.x == "{sensitive}"
-    for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
+    for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
     if one.rows is not None:
         table = one.rows(table)
-    height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
+    height = _HEIGHT_WITHOUT_ROWS + one.of_a_row * len(table) if one.of_a_row else one.height
     figure = new_figure(**words, theme=theme, height=height)
     one.draw(figure, table, chart, theme)
     if of_classes:
@@ -75,7 +75,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
 
 
 _BANDED = "95 % band for smooth curves. Diamonds: mean of all rows beyond either end of the curve"
-_OF_CLASSES = {
+_REPLACED_FOR_CLASSES = {
     _BANDED: "95 % intervals, simultaneous for all classes",
     "at each value": "in each class",
     "a band for smooth curves": "its interval",
@@ -84,9 +84,9 @@ _OF_CLASSES = {
     ". Markers: means of the rows below the 5th and above the 95th percentile": "",
 }
 _RATIOS = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
-_AT_ONCE = "simultaneous 95 % limits"
+_SIMULTANEOUS = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
-_A_LINE = "a line with its band."
+_LINE_ALT = "a line with its band."
 
 
 def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
@@ -97,12 +97,12 @@ def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
 
 _ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
 _MONEY: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_SIMULTANEOUS}",
     "y": "a unit",
     "draw": traces.intervals("per_head", "per_head_low", "per_head_high"),
 }
 _SEGMENTS: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_SIMULTANEOUS}",
     "x": "a unit",
     "y": "",
     "alt": "points with intervals, one line per segment.",
@@ -115,7 +115,7 @@ _SEGMENTS: dict[str, Any] = {
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
-            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=traces.price_curve
+            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_LINE_ALT, draw=traces.price_curve
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
@@ -150,14 +150,14 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle="Share of the rows at each value that are among the highest 5 % of prices, with a "
             "band for smooth curves. Dotted: 5 %",
             y="among the highest 5 %",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.top_share,
         ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}",
             subtitle=_BANDED,
             y="{candidate}",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.price_curve,
         ),
         "moved_curve": AuditFigure(
@@ -171,14 +171,14 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",
             subtitle=_BANDED,
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.price_curve,
         ),
         "residual_curve": AuditFigure(
             title="Average {outcome} (scaled to the total of {price}) minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} minus {price}",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.difference_curve,
         ),
         "measures_3": AuditFigure(

@@ -15,14 +15,14 @@ from fairdash.views.figures.parts import Values, dots, limits, line, note, short
 from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
 
 #: Maximum number of dots. More dots would overlap and slow the browser, so a random sample is drawn.
-DOTS = 1500
+MAX_DOTS = 1500
 
 
-def some_rows(n: int) -> NDArray[np.intp]:
+def sampled_rows(n: int) -> NDArray[np.intp]:
     """Return the indices of the rows to draw as dots, out of n rows, in ascending order."""
-    if n <= DOTS:
+    if n <= MAX_DOTS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, MAX_DOTS, replace=False))
 
 
 def distribution_figure(
@@ -81,7 +81,7 @@ def link_figure(
     by_exposure
         Whether the subtitle says that the averages are weighted by exposure.
     """
-    shown = some_rows(len(y))
+    shown = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
     y_range = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
     beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
@@ -118,7 +118,7 @@ def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple
 
 
 #: Maximum number of bars that fit on a page; the table next to the figure lists all features.
-BARS = 20
+MAX_BARS = 20
 
 
 def proxies_figure(
@@ -141,9 +141,9 @@ def proxies_figure(
         Dependence between the attribute and all features together, drawn as a bar at the top; None if
         unknown.
     """
-    shown = features.head(BARS)
+    shown = features.head(MAX_BARS)
     known = "p_corrected" in shown
-    counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
+    counted = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
     figure = new_figure(
         title=f"How well each feature predicts {sensitive}",
         subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",

@@ -33,7 +33,7 @@ from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, fade
 
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
-BEATEN = "#9aa1aa"
+DOMINATED = "#9aa1aa"
 #: Label in the band of the noise floor, and the label's height as a share of the plot's height.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
@@ -280,7 +280,7 @@ def _path(
     ]
     for rows, fill, end in (
         (trained[trained["best"]], "", ""),
-        (trained[~trained["best"]], BEATEN, ", dominated by another model"),
+        (trained[~trained["best"]], DOMINATED, ", dominated by another model"),
     ):
         look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
         look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}

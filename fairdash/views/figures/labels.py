@@ -103,7 +103,7 @@ def placed(
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
-    alone = [_costs(own, taken, points) for own in edges]
+    own_costs = [_costs(own, taken, points) for own in edges]
 
     # The results are cached, because most labels have the same position in several attempts.
     @cache
@@ -119,7 +119,7 @@ def placed(
         others = [(each, j) for each, j in positions.items() if each != k]
         beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
         lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
-        cost: Array = alone[k] + _COST_OF_OVERLAP * beside.max(axis=1)
+        cost: Array = own_costs[k] + _COST_OF_OVERLAP * beside.max(axis=1)
         return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
@@ -128,20 +128,20 @@ def placed(
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
             positions: dict[int, int] = {}
-            whose = -1
+            without_room = -1
             # If lines cross, place every label again, given the positions of all others.
             for k in order * (2 if crossed else 1):
                 cost = costs(k, positions, crossed)
                 positions[k] = int(cost.argmin())
-                if cost.min() >= (crossed or _COST_OF_OVERLAP) and whose < 0:
-                    whose = k
+                if cost.min() >= (crossed or _COST_OF_OVERLAP) and without_room < 0:
+                    without_room = k
             each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
             if sum(each) < best[0]:
                 best = (sum(each), positions)
-            if whose < 0:
+            if without_room < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
-            order = [whose, *(k for k in order if k != whose)]
+            order = [without_room, *(k for k in order if k != without_room)]
         if max(each) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]

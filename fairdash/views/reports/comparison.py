@@ -358,7 +358,7 @@ class Comparison:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def is_worse_than_both_ends(self) -> bool:
+    def is_more_dependent_than_its_models(self) -> bool:
         """Return whether B is a blend of two trained models and shows more dependence than either of them.
 
         A blend's error never exceeds the larger error of the two models

@@ -118,7 +118,7 @@ def of_points(comparison: Comparison) -> list[str]:
     return lines
 
 
-def unsaid(comparison: Comparison) -> list[str]:
+def limits_of_comparison(comparison: Comparison) -> list[str]:
     """List the limits of the results that follow from the numbers of this comparison."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
@@ -140,7 +140,7 @@ def unsaid(comparison: Comparison) -> list[str]:
         "different predictions.": not comparison.curve_point(point).is_trained,
         apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
         "This blend is not a good choice, because each of its two trained models shows less dependence.": (
-            comparison.is_worse_than_both_ends()
+            comparison.is_more_dependent_than_its_models()
         ),
     }
     return [sentence for sentence, holds in sentences.items() if sentence and holds]

@@ -43,7 +43,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 
 
 #: Maximum number of the front's points that are shown beside an existing price.
-MOST = 3
+MAX_NEAREST = 3
 #: Number and its standard error, NaN if unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
@@ -313,10 +313,10 @@ def nearest_points(front: Front) -> pd.DataFrame:
     table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
-        return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]
+        return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
     places = table[["error", "dependence"]].to_numpy(dtype=float)
     distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
-    return table.iloc[np.argsort(distance, kind="stable")[: MOST + 1]].reset_index(drop=True)
+    return table.iloc[np.argsort(distance, kind="stable")[: MAX_NEAREST + 1]].reset_index(drop=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

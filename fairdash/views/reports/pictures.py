@@ -22,7 +22,7 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
 #: Colour of point A if A is not the standard model, which has its own colour.
-KEPT = OTHERS[0]
+COLOUR_OF_A = OTHERS[0]
 #: Axis titles for the two measures of a feature's importance.
 _FEATURE_AXES = {
     "reliance": "Average change in a prediction when the feature is shuffled",
@@ -77,7 +77,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     )
     marks = [_mark(comparison, THE_STANDARD, "standard model", theme.standard, "diamond")]
     if not comparison.a.is_standard:
-        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", KEPT, "square"))
+        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", COLOUR_OF_A, "square"))
     if not comparison.b.is_standard:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
     edge = comparison.edge(comparison.b)
@@ -202,4 +202,4 @@ def _names_and_theme(comparison: Comparison, theme: Theme) -> dict[str, Any]:
 
 
 def _of_two(comparison: Comparison, theme: Theme) -> Theme:
-    return theme if comparison.a.is_standard else replace(theme, standard=KEPT)
+    return theme if comparison.a.is_standard else replace(theme, standard=COLOUR_OF_A)

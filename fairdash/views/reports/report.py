@@ -83,7 +83,7 @@ def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> l
     """Return the blocks of the report that are above the slider."""
     return [
         *chapter("Confirmation on rows set aside", *sentences.of_rows_set_aside(comparison, openings)),
-        *chapter("Limits of these results", content.unsaid(comparison)),
+        *chapter("Limits of these results", content.limits_of_comparison(comparison)),
         *chapter("Cost", pictures.front(comparison, theme=LIGHT), tables.measures(comparison)),
     ]
 

@@ -25,7 +25,7 @@ from fairdash.views.reports.fronts import mean_over_splits
 #: Minimum z (estimate ÷ standard error) at which a gain or a link counts as detected.
 Z = 3.0
 #: Normal quantile for one-sided 95 % bounds, and minimum z that counts as a sign of a gain or a link.
-_POSSIBLE, _SIGN = 1.645, 0.5
+_Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
@@ -58,16 +58,16 @@ def rows_that_would(comparison: Comparison) -> str:
 
 def _rows_sentence(z: float, n_rows: int, what: str) -> str:
     """State at how many rows z would be 3, if z grows with the square root of the number of rows."""
-    if z >= _SIGN:
+    if z >= _Z_INDICATION:
         return (
             f"If the {what} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
             f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}; z grows with the square root "
             "of the number of rows)."
         )
-    possible = max(z + _POSSIBLE, _SIGN)
+    upper_bound = max(z + _Z_ONE_SIDED, _Z_INDICATION)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that detecting it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"so small that detecting it would take at least {_round(n_rows * (Z / upper_bound) ** 2)} rows (z = "
         f"{Z:g}; z grows with the square root of the number of rows)."
     )
 
@@ -125,7 +125,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
 
 
 #: A change of at most this share of the average prediction counts as no change.
-HARDLY = 0.005
+NO_CHANGE = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -255,7 +255,7 @@ def who_pays(comparison: Comparison) -> str:
         return ""
     moved = comparison.moved
     # A change counts as none if it is small relative to the average prediction of A.
-    little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
+    little = NO_CHANGE * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
     parts = [
@@ -279,7 +279,7 @@ def level(comparison: Comparison) -> str:
     """Return a sentence on how the sum of all predictions changes from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
-    if abs(total) < HARDLY * abs(before):
+    if abs(total) < NO_CHANGE * abs(before):
         return "The sum of all predictions hardly changes."
     return (
         f"The sum of all predictions changes by {signed(total / before * 100)} %: "

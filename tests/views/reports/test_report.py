@@ -199,9 +199,9 @@ def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cov
             assert re.match(said, apart_in_words(method, count)), (method, count)
     assert "treats 3 attributes at a time" in apart_in_words("jdcov", 4)
     monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
-    assert str((found.b.method, 1)) in content.unsaid(found)
+    assert str((found.b.method, 1)) in content.limits_of_comparison(found)
     monkeypatch.undo()
-    assert "" not in content.unsaid(found)
+    assert "" not in content.limits_of_comparison(found)
 
 
 def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
@@ -210,7 +210,7 @@ def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
     lam = float(path.loc[(path["low"] == 1) & np.isclose(path["share"], 0.4), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
     named = "a blend, 40 % of the model at λ = 2"
-    assert any(named in each for each in content.unsaid(found))
+    assert any(named in each for each in content.limits_of_comparison(found))
     assert f"{named} and 60 % of the model at λ = 1." in content.of_points(found)[1]
 
 
