@@ -211,7 +211,7 @@ def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings
         assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0
         return place.read_text(encoding="utf-8")
 
-    assert "have not been opened" in report("before.html")
+    assert "or choice has used these rows" in report("before.html")
     assert main(["runs", "confirm", run.id, "--lam", "1"]) == 0
     assert "60 rows set aside" in capsys.readouterr().out
     assert main(["runs", "confirm", run.id, "--lam", "0.5", "--json"]) == 0

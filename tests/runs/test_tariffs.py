@@ -245,6 +245,6 @@ def test_networks_are_compared_with_an_equally_fair_tariff() -> None:
         assert f"the best network {wins} against the tariff" in said
     harsh = replace(front, validation=changed(front.validation, "hgr_spline", 1.0))
     unfair = replace(comparison, fronts={comparison.objective: harsh})
-    assert networks_and_tariffs(unfair).startswith("No network is as fair")
+    assert networks_and_tariffs(unfair).startswith("On validation rows, no network has as little dependence")
     blind = replace(comparison.result, gain=Gain(error=1.001, error_se=0.01, is_beyond_noise=False))
     assert "No curve is drawn" in answer(replace(comparison, result=blind))

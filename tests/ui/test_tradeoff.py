@@ -166,7 +166,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
 def test_an_unreachable_limit_and_missing_validation_rows_are_reported(finished_run, another_result):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"')
-    assert "Not reached here" in words(limit.set_value(0.0).run())
+    assert "No model reaches this goal" in words(limit.set_value(0.0).run())
     result = finished_run.read_result()
     parts = {
         name: {id: rows[rows["part"] != "validation"] for id, rows in getattr(result, name).items()}
