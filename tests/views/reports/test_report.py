@@ -246,7 +246,9 @@ def test_no_group_holds_fewer_than_20_rows(name):
     assert [said for said in re.findall(r"(\d+) test rows", hovers) if int(said) < 20] == []
     few = make_dataset(n=90)
     assert not has_groups(make_comparison(few))
-    assert "too few for results by group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
+    assert (
+        "too few for results by group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
+    )
 
 
 def test_hostile_names_stay_plain_text(page):
@@ -299,7 +301,9 @@ def test_json_embedded_in_a_script_is_escaped_and_parses_to_the_same_value():
 
 def test_a_report_marks_previews_and_states_when_the_data_set_is_unavailable(page, found):
     hasty = Reader(render_report(found, is_preview=True, **RUN)).text
-    assert [part for part in ("This is a preview:", "the data set is not available") if part not in hasty] == []
+    assert [
+        part for part in ("This is a preview:", "the data set is not available") if part not in hasty
+    ] == []
     assert "This is a preview:" not in Reader(page).text
 
 
