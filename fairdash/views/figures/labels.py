@@ -193,7 +193,7 @@ _DX, _DY, _LEFT_OF, _BELOW = np.array(
 ).T[:, :, None]
 
 
-#: Whether a candidate has a line between point and label, (candidates,).
+#: True for candidates that have a line between point and label, (candidates,).
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 

@@ -75,7 +75,7 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 def summary(table: pd.DataFrame) -> list[str]:
     """Return sentences that compare the default method with the other methods."""
     sentences = []
-    for several, words in ((False, "one sensitive attribute"), (True, "several")):
+    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
         ranks = mean_ranks(table, several=several)
         if DEFAULT_METHOD not in ranks.index:
             continue
