@@ -1,6 +1,7 @@
 """Rendering of blocks on a page, and of the interactive figure, which is called the stage.
 
-The stage receives data, draws frames in the browser, and sends one event when the user releases the slider.
+The interactive figure receives data, draws frames in the browser, and sends one event when the user releases
+the slider.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """Show one sentence on Table 1, and per comparable data set how many values reach the paper's."""
+    """State, for all of Table 1 and for each comparable data set, how many values reach the paper's."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -48,7 +48,7 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for a data set: an answer, one objective's values, those above the paper's, and origin."""
+    """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
     offered = {name: title_of(name) for name in table1_names()}
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")

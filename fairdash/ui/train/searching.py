@@ -60,9 +60,9 @@ _GRID_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        MEASURE: "Dependence is at most a number",
-        EXCESS: "Dependence is at most a number above the noise floor",
-        ERROR: "The error is at most a percentage above the standard model's",
+        MEASURE: "Limit the dependence to a given value",
+        EXCESS: "Limit the dependence to a given value above the noise floor",
+        ERROR: "Limit the error to a given percentage above the standard model's error",
     }
 )
 _WHERE = (

@@ -146,7 +146,7 @@ def proxies_figure(
     counted = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
     figure = new_figure(
         title=f"How well each feature predicts {sensitive}",
-        subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",
+        subtitle=f"{counted}, on held-out rows; 0: independent, 1: the feature determines the attribute",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
         theme=theme,
