@@ -316,7 +316,7 @@ def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(d
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
     said = content.data_facts(found, together)["Group"]
-    assert said.startswith("policy, with 100 groups: folds keep its rows together")
+    assert said.startswith("policy, with 100 groups: a group's rows stay together in folds")
     assert "Group" not in content.data_facts(found, dataset)
 
 
