@@ -219,7 +219,7 @@ def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
     assert "opened 2 times" in after
-    assert "60 set aside in every split" in after
+    assert "60 not used by any split" in after
 
 
 def test_a_settings_search_does_not_use_confirmation_rows(monkeypatch):
