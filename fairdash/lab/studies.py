@@ -338,10 +338,12 @@ def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
     DataFrame
         Columns ``id``, ``rho``, ``mean``, ``min`` and ``max``.
     """
-    ours = values[values["evaluation"] == OURS]
-    value = ours["value"].where(~ours["id"].str.startswith("hgr_"), ours["value"] * ours["value"].abs())
-    value = value.where(~ours["id"].str.startswith("mi_"), value / unit_of(base))
-    grouped = ours.assign(value=value).groupby(["id", "rho"])["value"]
+    in_our_form = values[values["evaluation"] == OURS]
+    value = in_our_form["value"].where(
+        ~in_our_form["id"].str.startswith("hgr_"), in_our_form["value"] * in_our_form["value"].abs()
+    )
+    value = value.where(~in_our_form["id"].str.startswith("mi_"), value / unit_of(base))
+    grouped = in_our_form.assign(value=value).groupby(["id", "rho"])["value"]
     return grouped.agg(["mean", "min", "max"]).reset_index()
 
 

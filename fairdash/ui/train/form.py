@@ -237,7 +237,7 @@ def ask_for_loss(dataset: Dataset) -> str:
         st.caption(f"{LOSSES[loss].title}, as {why}.")
     for name, problem in problems.items():
         if problem is not None:
-            st.caption(safe(not_offered(LOSSES[name].title, problem)))
+            st.caption(safe(reason_of_absence(LOSSES[name].title, problem)))
     return loss
 
 
@@ -249,7 +249,7 @@ def needs_default(widget: str, what: object) -> bool:
     return new
 
 
-def not_offered(title: str, problem: Problem) -> str:
+def reason_of_absence(title: str, problem: Problem) -> str:
     """Explain in a sentence why a loss can't be selected."""
     rows = f". This condition is not met in {counted(problem.count, 'row')}" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]

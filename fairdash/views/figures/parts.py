@@ -23,9 +23,9 @@ def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
-    holed = rounded.astype(object)
-    holed[np.isnan(rounded)] = None
-    nested: list[Any] = holed.tolist()
+    with_none = rounded.astype(object)
+    with_none[np.isnan(rounded)] = None
+    nested: list[Any] = with_none.tolist()
     return nested
 
 

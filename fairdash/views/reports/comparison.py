@@ -233,7 +233,7 @@ class Comparison:
         return called, verdict.value, verdict.edge
 
     @property
-    def noise_begins(self) -> ModelKey | None:
+    def first_point_without_link(self) -> ModelKey | None:
         """First trained model of B's method, by λ, in which neither test nor shown measure finds a link."""
         front, method = self.front, self.b.method
         own = trained_points(front.rows(self.measure), standard_of=method)

@@ -63,7 +63,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     """Return a figure of the front: all methods, other prices, the noise floor, and the points A and B."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
-    noise = replace(comparison, b=ModelKey(method, 0.0)).noise_begins
+    noise = replace(comparison, b=ModelKey(method, 0.0)).first_point_without_link
     base = _front_without_marks(
         front,
         measure=comparison.measure,
