@@ -175,7 +175,7 @@ def test_a_model_with_named_inputs_is_matched_to_columns_by_name(source: UploadS
     cancel(audit)
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))
-    assert safe("takes the columns of these terms by name: age, power") in words(at)
+    assert safe("finds the columns of these terms by name: age, power") in words(at)
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
     at = with_a_model(source, "m.txt", table.replace(b"base,,100\n", b""))
     assert safe("it has no base rate") in "".join(each.value for each in at.error)
