@@ -168,7 +168,7 @@ def test_a_model_with_named_inputs_is_matched_to_columns_by_name(source: UploadS
     table = b"factor,level,relativity\nbase,,100\nage,18-40,1.5\nage,41+,1\n"
     at = calm(with_a_model(source, "tariff.txt", table))
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
-    for said in ("table of factors (text)", "takes these columns by name: age"):
+    for said in ("table of factors (text)", "finds these columns by name: age"):
         assert safe(said) in words(at)
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
