@@ -335,6 +335,8 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_a
     assert control.options == views
     for each in views[2:]:
         control.set_value(each).run()
-        assert [part for part in (seen[each].sensitive_called, "Cells of") if part not in words(at)] == []
+        assert [
+            part for part in (seen[each].sensitive_called, "Combinations of") if part not in words(at)
+        ] == []
         assert f"{seen[each].b.lam:g}" in str(stage(at)["slider"])
         assert charts(at)

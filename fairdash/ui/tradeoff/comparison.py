@@ -218,7 +218,7 @@ def _describe_point(comparison: Comparison) -> None:
     """Describe the selected point if it averages two models, and name the combinations of two attributes."""
     if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
-        st.caption(safe(f"Numbers of the combinations of {comparison.sensitive_called}: {named}."))
+        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_more_dependent_than_its_models():
