@@ -1,7 +1,8 @@
-"""Studies of the estimators on distributions with known dependence.
+"""Simulation studies: estimators on distributions whose exact dependence is known.
 
 A study is a generator that yields its progress and the tables computed so far. Pages run studies in a
-separate process (:mod:`fairdash.lab.studies`), and the command line and benchmarks may call them directly.
+separate process (:mod:`fairdash.lab.studies`). The command line and benchmarks may call the generators
+directly.
 """
 
 from fairdash.lab.estimates import Progress, scene_estimates, scene_study

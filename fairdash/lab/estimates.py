@@ -1,4 +1,4 @@
-"""Values of estimators on pairs, as fairdash uses them and as published, and on a scene, with floors."""
+"""Values of estimators on pairs (U, V), as fairdash uses them and as published, with noise floors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fairdash.lab.scene import Scene
 
 Array = NDArray[np.float64]
 
-#: Names of the evaluations: as fairdash uses the estimator, and as it was published.
+#: Names of the two forms of an estimator: as fairdash uses it, and as it was published.
 OURS, PUBLISHED = "ours", "published"
-#: Number of pairs per call of a slow measure, so that the study can report its progress between calls.
-_PIECE = 50
+#: Number of pairs (U, V) per call of a slow measure; between calls, the study reports its progress.
+_PAIRS_PER_CALL = 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Progress:
 
 
 def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Return the ids of the measures for continuous variables, optionally only quick or only slow measures.
+    """Return the ids of the measures for continuous variables; `quick` selects only quick or only slow ones.
 
     Measures that pages show only on request are excluded.
     """
@@ -53,37 +53,37 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 
 def coefficients() -> tuple[str, ...]:
-    """Return the ids of the measures between 0 and 1, which can share an axis with HGR (paper)."""
+    """Return the ids of the measures with values between 0 and 1, which can share a chart's axis with HGR."""
     return tuple(id for id in studied() if REGISTRY[id].upper == 1)
 
 
 def target_of(id: str) -> str | None:
-    """Return the quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
+    """Return the quantity that a measure estimates, ``"hgr"``, ``"chi2"`` or ``"mi"``; None for others."""
     kind = id.partition("_")[0]
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Return whether a value exceeds the level that 5 % of values under independence exceed."""
+    """Return whether a value exceeds `floor_q95`, which 5 % of values exceed if U and V are independent."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 
 def published_way(measure: Measure) -> str | None:
-    """Describe the published or ported form of a measure in plain words, if fairdash uses another form."""
+    """Describe how a measure was published or ported; None if fairdash uses it in the same form."""
     if measure.fitted:
         return "evaluated on the rows it was fitted to"
     return {
         "hgr_kde": "grid cut off at ±2.5 standard deviations",
         "chi2_kde": "grid cut off at ±2.5 standard deviations",
-        "hgr_rdc": "as in a Python port: ties are ranked in file order, sorted by V (the authors' R code "
-        "averages the ranks of ties)",
+        "hgr_rdc": "as in a Python port: equal values are ranked in file order, sorted by V (the authors' "
+        "R code averages their ranks)",
     }.get(measure.id)
 
 
 def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_state: int = 0) -> Array:
-    """Return one measure for each pair of a stack; ``(K, n), (K, n) -> (K,)``.
+    """Return a measure of each of K pairs (U, V): ``(K, n), (K, n) -> (K,)``.
 
-    FairQuant compares the averages of V in groups of U.
+    For FairQuant, U and V are exchanged, so that it compares the averages of V in groups of U.
     """
     measure = REGISTRY[id]
     if not measure.scale_free:
@@ -100,10 +100,10 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return rows sorted by v, and u as ordinal ranks, for which tied rows keep their order.
+    """Return v sorted, and the ordinal ranks of u in this order; rows with equal u get ranks in this order.
 
-    A Python port of RDC uses such ranks, whereas the authors' R code, ``rank(u) / length(u)``, averages the
-    ranks of ties.
+    A Python port of RDC uses such ranks. The authors' R code, ``rank(u) / length(u)``, averages the ranks of
+    equal values.
     """
     order = np.argsort(v, axis=-1, kind="stable")
     u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
@@ -119,16 +119,16 @@ def described(id: str, evaluation: str) -> str:
     return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
 
 
-def over_stack(
+def measure_pairs(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
-    """Compute every measure over one stack of pairs.
+    """Compute every measure on K pairs (U, V).
 
     Yields
     ------
     fraction, id, evaluation, values
-        Completed share, measure, evaluation and ``values`` (K,), which are None in the middle of a slow
-        measure.
+        Completed share, id of the measure, form (:data:`OURS` or :data:`PUBLISHED`), and values (K,); None
+        while a slow measure is not finished.
     """
     has_both = {"chi2_nn", "mi_mine"} <= set(ids)
     jobs = [(id, OURS) for id in ids if not (has_both and id == "mi_mine")]
@@ -137,11 +137,11 @@ def over_stack(
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
     done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
-        size = len(u) if REGISTRY[id].quick else _PIECE
+        size = len(u) if REGISTRY[id].quick else _PAIRS_PER_CALL
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            # The two measures use the same network, which is trained once for both.
+            # These two measures use the same network, so one training gives both.
             ids_together = ("chi2_nn", "mi_mine") if has_both and id == "chi2_nn" else (id,)
             parts.append(
                 {
@@ -156,15 +156,16 @@ def over_stack(
             yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
 
 
-def gathered(
+def measures_of_pairs(
     ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
-    """Compute every measure on K pairs of `key`; yield the completed share, current step and table so far.
+    """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
 
-    The table contains `key` for every ``id`` and ``evaluation``, with the ``value`` of each pair.
+    The table so far has the rows of `key`, one per pair, for every ``id`` and ``evaluation``, and the
+    ``value``.
     """
     estimates: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
+    for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):
         if values is not None:
             estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
         if estimates:
@@ -181,7 +182,7 @@ def scene_estimates(
     n_permutations: int = 39,
     floors: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
-    """Return value, noise floor and published form of each estimator on one scene.
+    """Return each estimator's value, noise floor and value as published, on one scene.
 
     Parameters
     ----------
@@ -192,14 +193,14 @@ def scene_estimates(
     n_permutations
         Number of permutations of V for each floor.
     floors
-        Floors that are already known, by id, as mean and 95 % quantile.
+        Noise floors that need not be computed: mean and 95 % quantile, by id.
 
     Returns
     -------
     DataFrame
         Columns ``id``; ``value``; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the same
-        estimator with V permuted (of its absolute value, if the sign is a direction); and ``published``, the
-        value of the estimator as published, which is missing if fairdash uses this form.
+        estimator after V is permuted (of the absolute value, if the estimator has a sign); and ``published``,
+        the value of the estimator as published, which is missing if fairdash uses this form.
     """
     chosen = studied(quick=True) if ids is None else ids
     known = dict(floors or {})
@@ -210,13 +211,13 @@ def scene_estimates(
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """Return estimator values on a scene at each noise level, in one stack.
+    """Return the estimators' values on a scene at each noise level, computed together.
 
     Returns
     -------
     dict
-        Values by id, as fairdash uses the estimator and as published, (K,) each, which equal those of
-        :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
+        Two arrays (K,) by id: values as fairdash uses the estimator, and values as published. They equal
+        those of :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
     u, v = (np.concatenate(side) for side in zip(*draws, strict=True))
@@ -232,7 +233,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Return the mean and the 95 % quantile of a measure with V permuted, for one pair (1, n)."""
+    """Return the mean and the 95 % quantile of a measure after V is permuted, for one pair, (1, n) each."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
@@ -242,18 +243,18 @@ def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, f
 def floors_of(
     scene: Scene, ids: Sequence[str], *, n_permutations: int = 39
 ) -> dict[str, tuple[float, float]]:
-    """Return the floors of several measures on one scene, by id."""
+    """Return the noise floors of several measures on one scene, by id."""
     u, v = scene.draw()
     return {id: floor_of(id, u, v, n_permutations) for id in ids}
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
-    """Run the slow estimators on one scene, one after another, with the tables ``readings`` and ``curves``.
+    """Run the slow estimators on one scene, one after another.
 
     Yields
     ------
     Progress
-        Progress with the tables ``readings``, as in :func:`scene_estimates`, and ``curves``, as in
+        Progress with two tables: ``readings`` is like :func:`scene_estimates`, ``curves`` like
         :func:`learned_curves`.
     """
     ids = studied(quick=False)

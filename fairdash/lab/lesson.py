@@ -1,4 +1,4 @@
-"""Scenes of the lesson, each of which asks one question, takes a guess and then explains the answer.
+"""Scenes of the lesson. Each scene asks one question, takes the reader's guess and then explains the answer.
 
 The folder ``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
 """
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class LessonScene:
-    """Scene of the lesson, which asks one question on one screen.
+    """Scene of the lesson: one question on one screen.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class LessonScene:
     question
         Heading of the page.
     guesses
-        Choices that are offered before the answer is shown.
+        Possible answers, of which the reader chooses one before the page shows the answer.
     right
         Correct choice.
     learned
-        Sentence of the recap about this scene.
+        Sentence about this scene in the recap.
     """
 
     title: str
@@ -50,7 +50,7 @@ class LessonScene:
     learned: str
 
 
-#: Scenes by their number in the address of the page.
+#: Scenes by number; the address of the page contains the number.
 SCENES: Mapping[str, LessonScene] = MappingProxyType(
     {
         "1": LessonScene(
@@ -63,13 +63,13 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
         "2": LessonScene(
             title="2 Straighten the cloud",
             question="Which two functions turn this cloud into a line?",
-            guesses=("None, because it is a hump", "f alone, of age", "f of age and g of the price"),
+            guesses=("None, because the cloud has a hump", "f alone, of age", "f of age and g of the price"),
             right="f of age and g of the price",
             learned="HGR is the correlation after the best transformation of both variables.",
         ),
         "3": LessonScene(
             title="3 Memorising noise",
-            question="An adversary reports 0.7. Is that high?",
+            question="An adversary reports a dependence of 0.7. Is that high?",
             guesses=("Yes, a strong link", "It depends on rows and steps", "No, 0.7 is normal"),
             right="It depends on rows and steps",
             learned="Only a value above the noise floor is evidence of a link.",
@@ -87,7 +87,7 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             question="What does fairness cost, and who pays?",
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
-            learned="Less dependence raises the error, and somebody pays. Equal prices and equal "
+            learned="Less dependence raises the error, and some people pay more. Equal prices and equal "
             "errors are different goals.",
         ),
     }
@@ -95,11 +95,11 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
 
 
 DATA = Path(__file__).parent / "lesson_data"
-#: Texts beside the scenes, by their names in the address; the folder ``lesson_data`` contains them as
-#: Markdown.
+#: Titles of two further texts, by name; the folder ``lesson_data`` contains the texts as Markdown.
 TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
 
-#: People in every scene, by name and age; each represents the average policyholder of this age.
+#: Ages of the two people in every scene, by name; each person stands for the average policyholder of this
+#: age.
 PEOPLE = {"Ada": 30, "Ben": 40}
 
 
@@ -110,12 +110,12 @@ def text(name: str) -> str:
 
 @cache
 def table(name: str) -> pd.DataFrame:
-    """Return a committed table by name."""
+    """Return a table of the folder ``lesson_data`` by name."""
     return pd.read_csv(DATA / f"{name}.csv")
 
 
 def select(name: str, **values: object) -> pd.DataFrame:
-    """Return the rows of a committed table with these column values."""
+    """Return the rows of such a table in which the columns have these values."""
     rows = table(name)
     for column, value in values.items():
         rows = rows[rows[column] == value]
@@ -123,19 +123,19 @@ def select(name: str, **values: object) -> pd.DataFrame:
 
 
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
-    """Return the only row of a committed table whose column has this value."""
+    """Return the only row of a table whose `column` has this value, as a dict."""
     (record,) = frame[frame[column] == value].to_dict("records")
     return {str(name): cell for name, cell in record.items()}
 
 
-# Scene 1 has zero correlation and total dependence. Scene 2 has the two functions that straighten the cloud.
+# Scene 1 shows dependence without correlation. Scene 2 shows two functions that turn the cloud into a line.
 
 Points = tuple[tuple[float, float], ...]
 
-#: Values of u at the curve's five points, where u from −10 to 10 stands for an age from 20 to 60.
+#: Values of u at the curve's five points; u from −10 to 10 stands for an age from 20 to 60.
 PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
-#: Heights of a price that rises and falls by the same amount. At 30, 40 and 50 years, the price equals that
-#: of the household scenario, rounded to 10 €.
+#: Points of a price that rises and then falls by the same amount (“hump”). At 30, 40 and 50 years, the price
+#: is that of the household scenario, rounded to 10 €.
 HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
 LOWEST, HIGHEST = -10.0, 10.0
 #: Price in € at height 0, and price in € per unit of height.
@@ -145,7 +145,7 @@ _CELLS = 20_000
 
 
 def curve_scene(points: Points) -> Scene:
-    """Return a scene of rows around the curve."""
+    """Return simulated data (a “scene”) with this curve and noise."""
     return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
 
 
@@ -155,7 +155,7 @@ def points_of(heights: list[float]) -> Points:
 
 
 def dials(points: Points) -> tuple[float, float]:
-    """Return the two dials: the exact correlation of age and price, and their maximal correlation."""
+    """Return the two dials' values: the exact Pearson correlation of age and price, and their exact HGR."""
     shape = curve_scene(points).named
     u = HALF_WIDTH * (2 * (np.arange(_CELLS) + 0.5) / _CELLS - 1)
     f = shape(u)
@@ -165,23 +165,29 @@ def dials(points: Points) -> tuple[float, float]:
 
 
 def curve_sentence(points: Points) -> str:
-    """Return a sentence about the two dials, in Markdown."""
+    """State the values of the two dials and what they mean, in Markdown."""
     pearson, hgr = dials(points)
     euros = dict(points)
     prices = " and ".join(
         f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
     )
-    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR is {hgr:.2f}.** {prices}. "
+    values = (
+        f"**Pearson's correlation of age and price is {signed(pearson)}, and HGR is {hgr:.2f}.** {prices}. "
+    )
     if hgr < 0.1:
         return values + "The price does not follow age, and neither measure finds a link."
     if abs(pearson) < 0.1:
         return values + (
-            "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
-            "HGR transforms both variables first. HGR is 0 only if there is no link."
+            "A price can follow age without correlation: the rise on one side cancels the fall on the "
+            "other. HGR first transforms both variables. HGR is 0 only if there is no link."
         )
     if hgr - abs(pearson) < 0.05:
-        return values + "The curve is nearly straight, and both measures agree. Bend the curve more."
-    return values + "Correlation sees only the straight part of the link. Can you bring the correlation to 0?"
+        agree = "The curve is nearly straight, so both measures have nearly the same value."
+        return f"{values}{agree} Bend the curve more."
+    return values + (
+        "Correlation measures only the straight part of the link. Can you draw a curve with a correlation of "
+        "0?"
+    )
 
 
 def _place(age: float) -> float:
@@ -190,9 +196,9 @@ def _place(age: float) -> float:
 
 
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
-    """Return rows between standardised (u, v), at share 0, and (f(u), g(v)), at share 1; (n,) each.
+    """Return standardised rows (x, y) on the way from (u, v), at share 0, to (f(u), g(v)), at share 1.
 
-    The first rows are those of :data:`PEOPLE`, which are the rows nearest to their ages.
+    The first rows are those of :data:`PEOPLE`: for each person, the row with the nearest age.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
     people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
@@ -214,21 +220,24 @@ def best_pair(points: Points) -> Truth:
 
 
 def straight_sentence(points: Points, share: float) -> str:
-    """Return a sentence about the slope of the cloud, in Markdown."""
+    """State the slope of the cloud and what it means, in Markdown."""
     x, y = straightened(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
-            f"**The cloud has a slope of {signed(slope)}. This is Pearson's correlation of these "
-            f"{CURVE_ROWS} rows.** Press play, and watch f transform age and g the price."
+            f"**The cloud has a slope of {signed(slope)}. This slope is Pearson's correlation of these "
+            f"{CURVE_ROWS} rows.** Press play, and watch how f transforms age and g transforms the price."
         )
     if share < 1:
-        return f"**After {share:.0%} of the way the slope is {signed(slope)}.** f and g act on both axes."
+        return (
+            f"**After {share:.0%} of the way the slope is {signed(slope)}.** f transforms the horizontal "
+            "axis, and g the vertical axis."
+        )
     ada, ben = x[: len(PEOPLE)]
     return (
         f"**After f and g the cloud lies along a line. The slope of this line is {signed(slope)} on these "
-        f"{CURVE_ROWS} rows, and the exact one is HGR = {hgr:.2f}.** No other two functions make the line "
-        f"steeper. f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
+        f"{CURVE_ROWS} rows; the exact slope is HGR = {hgr:.2f}.** No other two functions give a steeper "
+        f"line. f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
     )
 
 
@@ -239,12 +248,12 @@ def _standardised(x: Array) -> Array:
 
 
 def signed(value: float) -> str:
-    """Format with two decimals and a true minus, but without a minus before 0."""
+    """Format with two decimals and “−” as the minus sign; a value that rounds to 0 has no sign."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
-# Scene 3 has an adversary that memorises noise.
+# Scene 3 shows an adversary that memorises noise.
 
 
 NOISE_ROWS = (50, 100, 200, 500, 1000, 2000)
@@ -252,7 +261,7 @@ NOISE_STEPS = (5, 10, 20, 50, 100, 200, 500)
 
 
 def noise_scene(n: int) -> Scene:
-    """Return a scene of rows of two unrelated variables."""
+    """Return simulated data (a “scene”) in which the two variables are independent."""
     return Scene(pattern="none", n=n, noise=2.0, seed=3)
 
 
@@ -268,17 +277,17 @@ def noise_readings(n: int) -> pd.DataFrame:
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """Return a sentence on the networks' values after this number of steps, in Markdown."""
+    """State the adversary's values after this number of steps and what they mean, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
         f"training rows, and {signed(row['new'])} on new rows.** "
-        f"On shuffled rows it reports {row['low']:.2f} to {row['high']:.2f}. Prices are random here, and "
-        "Ada's says nothing about her age. A value means nothing without its noise floor."
+        f"On shuffled rows it reports {row['low']:.2f} to {row['high']:.2f}. Prices are random here, so "
+        "Ada's price says nothing about her age. A value means nothing without its noise floor."
     )
 
 
-# Scene 4 is the duel of a predictor with its adversary.
+# Scene 4 shows a predictor that trains against an adversary.
 
 DUEL_LAM = 4.0
 DUEL_STEPS = tuple(range(0, 401, 10))
@@ -287,9 +296,10 @@ FROZEN_AT = 100
 
 
 def duel_states(frozen: bool) -> pd.DataFrame:
-    """Return one row per displayed step: ``mse`` (1 for the average), the adversary's value ``j``, and the
-    value ``fresh`` of a new estimator, HGR_spline with its default evaluation.
-    """
+    """Return the columns ``mse``, ``j`` and ``fresh``, with a row per displayed step.
+
+    ``mse`` is 1 for predicting the average, ``j`` is the adversary's value, and ``fresh`` is that of a new
+    estimator, which is HGR_spline with its default evaluation."""
     return select("duel", frozen=frozen)
 
 
@@ -304,7 +314,7 @@ def average_price() -> float:
 
 
 def duel_sentence(frozen: bool, step: int) -> str:
-    """Return a sentence about the state of the game, in Markdown."""
+    """State the values of adversary, new estimator, error and prices at a step, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]
@@ -312,9 +322,9 @@ def duel_sentence(frozen: bool, step: int) -> str:
         f"{name} pays {np.interp(age, curve['age'], prices):.0f} €" for name, age in PEOPLE.items()
     )
     sentence = (
-        f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator "
-        f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
-        f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {charges}."
+        f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator reports "
+        f"{signed(row['fresh'])}. The error is {row['mse']:.2f} times the variance.** "
+        f"Average prices differ by up to {prices.max() - prices.min():.0f} € between ages: {charges}."
     )
     if frozen and step > FROZEN_AT:
         return sentence + (
@@ -336,19 +346,19 @@ OBJECTIVES = {
 
 
 def payers_points(objective: str) -> pd.DataFrame:
-    """Return one row per weight, beginning with 0: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
+    """Return ``lam``, ``rmse`` in € and ``hgr``, means over the splits, with a row per weight, from 0 up.
 
-    Further columns are ``rmse_se`` and ``hgr_se``, the standard errors of these means; ``edge``, the value
-    that 95 % of values under independence do not exceed; and ``rmse_of_average``, the error in € of
+    Further columns are ``rmse_se`` and ``hgr_se``, the standard errors of these means; ``edge``, which 95 %
+    of values do not exceed if prices and age are independent; and ``rmse_of_average``, the error in € of
     predicting the average for everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
 
 def payers_floor(objective: str) -> float:
-    """Return the noise floor for sentence and picture, which is the mean of the edges of all weights.
+    """Return the noise floor's limit that the page shows: the mean of the column ``edge`` over all weights.
 
-    The edges of all weights estimate the same quantity from different permutations.
+    The values of all weights estimate the same limit from different permutations.
     """
     return float(payers_points(objective)["edge"].mean())
 
@@ -363,12 +373,12 @@ def payers_lams() -> list[float]:
 
 
 def payers_ages(objective: str) -> pd.DataFrame:
-    """Return :func:`payers_by_age` for all weights, which determines the range of the axes."""
+    """Return :func:`payers_by_age` for all weights, from which the range of the axes is computed."""
     return select("payers_by_age", objective=objective)
 
 
 def payers_sentence(objective: str, lam: float) -> str:
-    """State who pays how much at this weight, compared with the standard model, in Markdown."""
+    """State how much more or less Ada and Ben pay than with the standard model, in Markdown."""
     point, standard = (row_of(payers_points(objective), "lam", weight) for weight in (lam, 0.0))
     ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:
@@ -382,15 +392,16 @@ def payers_sentence(objective: str, lam: float) -> str:
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     is_detected = point["hgr"] > payers_floor(objective)
     side = (
-        "above the noise floor, {}: the link is still there"
+        "above the noise floor, {}: the link is still detectable"
         if is_detected
-        else "within the noise floor, {}: beyond this point you pay for noise"
+        else "within the noise floor, {}: a larger λ removes only noise"
     ).format(number(payers_floor(objective)))
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
         f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
-        f"On average Ada is now charged {_off(errors[0])}, and Ben {_off(errors[1])}. HGR {hgr} is {side}."
+        f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
+        f"HGR {hgr} is {side}."
     )
 
 
@@ -403,5 +414,5 @@ def _change(euros: float) -> str:
     return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
 
 
-def _off(euros: float) -> str:
+def _mischarge(euros: float) -> str:
     return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

@@ -1,4 +1,4 @@
-"""Interactive figure of the Patterns page as noise grows: rows, curve and estimators, computed in advance."""
+"""Interactive figure of the Patterns page: rows, curve and estimates, computed in advance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairdash.lab import Scene
 from fairdash.lab.figures.estimates import Group, Rows, digits, estimates_figure, rows_of
 from fairdash.lab.figures.simulations import scatter_figure, short_name
-from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.data import sampled_rows
 from fairdash.views.figures.parts import lists, plain
 from fairdash.views.figures.theme import Theme
 
@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 
 #: Levels of the noise, as standard deviations of ε.
 NOISES = tuple(k / 4 for k in range(41))
-#: Number of points at which F is drawn, which is fifty per wave if there are forty waves.
+#: Number of points at which F is drawn; a pattern with forty waves has fifty points per wave.
 POINTS_OF_F = 2001
-#: Height of the plots between their axes, and height of a row, in pixels.
+#: Height of the plots inside their axes, and height of an estimator's row, in pixels.
 _HEIGHT, _ROW = 400, 27
 
 
@@ -44,14 +44,14 @@ class Noise:
 
 
 def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
-    """Return the scene and its changes with noise, as plain values for the stage.
+    """Return figures and table of a scene, and their changes along the noise slider, as plain values.
 
     Parameters
     ----------
     scene
         Scene whose noise level is one of :data:`NOISES`.
     levels
-        Values of the estimators at each level of :data:`NOISES`.
+        Values of the estimators, one entry per level of :data:`NOISES`.
     """
     at = NOISES.index(scene.noise)
     rows, of_rows = _moving_rows(scene, theme=theme)
@@ -83,7 +83,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
             {
                 "spec": bars,
                 "height": max(_HEIGHT, _ROW * (drawn + 1)),
-                "alt": "Bars: the value of each estimator over its noise floor, with the exact maximal "
+                "alt": "Bars: the value of each estimator, its noise floor, and the exact maximal "
                 "correlation. The table below gives the numbers.",
             },
         ],
@@ -105,21 +105,20 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the rows, the curve, and an axis that includes both.
+    """Return the figure of rows and curve, and how rows and axes move with the noise.
 
-    The noise is scaled as V = F + σ ε, and with heavy tails the logarithm of V is such a sum. The browser
-    therefore receives F, ε and their shares at each noise level.
+    V is F + σ ε or, with heavy tails, the exponential of such a sum. The browser therefore receives F, ε and
+    their coefficients at each noise level.
     """
     u, _ = scene.draw()
     plain_scene = replace(scene, heavy_tails=False)
     (f,), (once,) = (replace(plain_scene, noise=noise).draw()[1] for noise in (0.0, 1.0))
-    # The grid omits the ends, which heavy tails would move to 0 and to infinity, and has at most as many
-    # values as there are rows.
+    # The grid omits −10 and 10, because heavy tails would move them to 0 and to infinity.
     grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
     curve = scene.named(grid)
-    sample = some_rows(scene.n)
+    sample = sampled_rows(scene.n)
     across = scene.scale_u(grid)
     figure = scatter_figure(
         u[0][sample],
@@ -160,7 +159,7 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
 
 
 def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float) -> Array:
-    """Return the ends of the axis of V at a noise level."""
+    """Return the lower and upper end of the axis of V at a noise level."""
     values = replace(scene, noise=noise).scale_v(np.concatenate([f + noise * noise_of, curve]))
     margin = 0.05 * float(np.ptp(values)) or 1.0
     return np.array([values.min() - margin, values.max() + margin])
@@ -169,14 +168,14 @@ def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float
 def _moving_bars(
     levels: Sequence[Noise], *, at: int, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Return bars, floors, diamonds, exact values, numbers beside the names, and the number of rows."""
+    """Return the figure of bars, how its parts move with the noise, and the number of rows."""
     rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
     lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
     figure = estimates_figure(
         rows[at],
         lowest=lowest,
         title="Value of each estimator",
-        subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
+        subtitle="grey: noise floor (95 % of shuffled data) · ◇ as published",
         theme=theme,
     )
     ticks = list(rows[at].ticks)

@@ -1,4 +1,4 @@
-"""Scenes: rows drawn from a named pattern with noise, and examples in which an estimator fails."""
+"""Scenes: simulated rows of a named pattern with noise, and examples in which an estimator fails."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Scene:
     noise
         Standard deviation of the noise, at least 0.
     ties
-        Share of the rows in which U is exactly 0, in [0, 1), as for claims, most of which are zero.
+        Share of the rows in which U is exactly 0, in [0, 1). Claims are an example: most are zero.
     heavy_tails
-        Whether U and V have heavy tails. Increasing maps then turn U and a normal V into lognormal(0, 2).
-        These maps leave maximal correlation, χ² and mutual information unchanged.
+        Whether U and V have heavy tails. Increasing transformations then change U, and V if it is normal, to
+        lognormal(0, 2). They leave maximal correlation, χ² and mutual information unchanged.
     seed
         Seed of the draw.
     """
@@ -77,30 +77,30 @@ class Scene:
         checks.require(
             self.pattern in SHAPES or self.pattern == POINTS,
             "pattern",
-            "There is no pattern of that name",
+            "There is no pattern with this name",
             f"Choose one of {', '.join([*SHAPES, POINTS])}.",
         )
         checks.require(self.n >= 10, "n", "There are too few rows", "Use at least 10 rows.")
         checks.require(
-            0 <= self.noise < np.inf, "noise", "The noise is not usable", "Give a number of at least 0."
+            0 <= self.noise < np.inf, "noise", "The noise level is not valid", "Give a number of at least 0."
         )
         checks.require(
             0 <= self.ties < 1,
             "ties",
-            "The share of ties is not usable",
+            "The share of ties is not valid",
             "Give a number of at least 0 and below 1.",
         )
         checks.finish()
         for name in ("noise", "ties"):
-            # The noise levels 2 and 2.0 are the same scene, which has the same text as its key.
+            # Convert 2 to 2.0, because the text of a scene is its key, and equal scenes need equal keys.
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def named(self) -> Pattern:
-        """Pattern F as displayed, without ties."""
+        """Pattern F as the page displays it, without the effect of ties."""
         if self.pattern == POINTS:
-            # The reshape also transposes an empty (m, 2) array, which pattern_from_points refuses with a
-            # reason.
+            # With reshape, unpacking also works for no points, for which pattern_from_points raises an error
+            # with a reason.
             u, f = np.array(self.points, dtype=np.float64).reshape(-1, 2).T
             return pattern_from_points(u, f)
         return SHAPES[self.pattern]
@@ -120,26 +120,26 @@ class Scene:
         )
 
     def _tied(self, u: Array) -> Array:
-        """Map the middle share ``ties`` of [−10, 10] to 0, and stretch the rest over the whole range."""
+        """Map the middle of [−10, 10], of share `ties`, to 0, and stretch the rest over the whole range."""
         beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
         return np.sign(u) * beyond
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
         """Draw samples of U and V, (repeats, n) each.
 
-        The noise is only scaled, so that equal seeds give equal U and equal ε ÷ σ.
+        With equal seeds, U and the standardised noise are the same at all noise levels.
         """
         u, v = draw(self.shape, self.noise, self.n, repeats=repeats, random_state=self.seed)
         return self.scale_u(self._tied(u)), self.scale_v(v)
 
     def scale_u(self, u: Array) -> Array:
-        """Map U in (−10, 10) to the scale of the rows, which is unchanged or e^(2 normal score)."""
+        """Return U in (−10, 10) unchanged or, with heavy tails, as e^(2 z), where z is its normal score."""
         if not self.heavy_tails:
             return u
         return np.asarray(np.exp(_LOG_SD * ndtri((u + HALF_WIDTH) / (2 * HALF_WIDTH))))
 
     def scale_v(self, v: Array) -> Array:
-        """Map V to the scale of the rows, which is unchanged or e^(2 standard deviations)."""
+        """Return V unchanged or, with heavy tails, as e^(2 z), where z is V standardised."""
         if not self.heavy_tails:
             return v
         mean, share = self.heavy_scale
@@ -147,9 +147,9 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Return the mean of V, and the length of a unit of V on the logarithmic scale of heavy tails."""
-        # The code uses the mean and spread of the distribution instead of the sample, because a row must not
-        # depend on the other rows.
+        """Mean of V, and factor of V's deviations from this mean in the exponent of heavy tails."""
+        # Mean and standard deviation are those of the distribution, not of the sample, because a row must not
+        # depend on other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
@@ -158,7 +158,7 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """Example scene on which an estimator misleads.
+    """Example: a scene on which an estimator misleads.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ SCENES: tuple[Example, ...] = (
         id="u_shape",
         measure="pearson",
         button="a U shape",
-        look_at="U determines nearly everything about V, yet the three correlations are about 0: the rise on "
+        look_at="U determines V almost completely, but the three correlations are about 0: the rise on "
         "the right cancels the fall on the left.",
         scene=Scene(pattern="parabola", noise=0.5, seed=3),
         also=("spearman", "kendall"),
@@ -198,8 +198,9 @@ SCENES: tuple[Example, ...] = (
         id="fast_cosine",
         measure="hgr_kde",
         button="a fast cosine",
-        look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages the waves out and stays "
-        "at its noise floor. χ²_KDE, RDC and all other estimators limited to slow functions do the same.",
+        look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages over whole waves and "
+        "stays at its noise floor. So do χ²_KDE, RDC and all other estimators that are limited to "
+        "slow functions.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
         also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
@@ -207,10 +208,11 @@ SCENES: tuple[Example, ...] = (
         id="heavy_tails",
         measure="hgr_kde",
         button="heavy tails",
-        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single row "
-        "fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows that "
-        "this is noise. We selected this draw. Most draws give about 0.1, and one in twenty gives more than "
-        "0.5. Estimators on ranks ignore the tails.",
+        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables, the kernel "
+        "contains only one row, whose U then seems to predict its V. The noise floor is equally "
+        "high, which shows that the value is noise. We selected this draw. Most draws give about "
+        "0.1, and one in twenty gives more than "
+        "0.5. Estimators that use ranks are not affected by the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),
     ),
@@ -219,16 +221,18 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_rdc",
         button="ties",
         look_at="Nine rows in ten have the same U, and V is independent of it. The open diamond is RDC with "
-        "the ordinal ranks of a Python port. This port ranks tied rows in file order, here sorted by V, and "
-        "finds a strong link. With average ranks, as in its authors' R code, RDC stays at its noise floor.",
+        "the ordinal ranks of a Python port. This port ranks rows with equal U in file order, here sorted "
+        "by V, and therefore finds a strong link. With average ranks, as in the authors' R code, RDC stays "
+        "at its noise floor.",
         scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
     Example(
         id="pure_noise",
         measure="hgr_nn",
         button="pure noise",
-        look_at="There is no link. Evaluated on the rows it was fitted to (open diamond), an estimator still "
-        "finds a link, because it has memorised these rows. On held-out rows (bar) its value is about 0.",
+        look_at="There is no link. An estimator that is evaluated on its training rows (open diamond) "
+        "still finds a link, because it has memorised these rows. On held-out rows (bar), the "
+        "value is about 0.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
     ),
     Example(
@@ -236,19 +240,22 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_spline",
         button="forty waves",
         look_at="The exact value is nearly 1. Smooth splines (open diamond) can't follow forty waves and "
-        "stay at the noise floor, as do all other estimators of this value. HGR_spline also tries functions "
-        "with steps of eight rows, and gives about half of the exact value here. With so few rows this is "
-        "partly luck: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives about 0.8.",
+        "stay at the noise floor. All other estimators of maximal correlation stay there, too. "
+        "HGR_spline also tries functions "
+        "with steps of eight rows, and gives about half of the exact value here. With so few rows, the "
+        "value depends on chance: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives "
+        "about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
         id="top_jump",
         measure="hgr_rdc",
         button="a jump in the top 5 %",
-        look_at="The exact value is nearly 1, because U is in its top 5 % when V is. The best f and g jump "
-        "there, and smooth functions can't follow a jump. RDC gives about 0.5, kernels about 0.6, "
-        "and splines alone 0.7 (open diamond). HGR_spline also tries functions with steps and "
-        "gives more than 0.9, as does HGR_NN once trained.",
+        look_at="The exact value is nearly 1, because U is in its top 5 % whenever V is in its top 5 %. The "
+        "best f and g jump at this point, and smooth functions can't follow a jump. RDC gives about "
+        "0.5, kernels about 0.6, "
+        "and splines alone 0.7 (open diamond). HGR_spline also tries functions with steps and gives more "
+        "than 0.9. HGR_NN also gives more than 0.9 at the end of its training.",
         scene=Scene(pattern="top_jump", noise=1.0, n=1000),
         also=("hgr_kde", "hgr_kde_scores"),
     ),
@@ -256,8 +263,8 @@ SCENES: tuple[Example, ...] = (
         id="strong_link",
         measure="chi2_kde",
         button="a strong link",
-        look_at="χ² goes to infinity as the noise goes to 0. Kernel smoothing weakens a link as noise would, "
-        "so χ²_KDE stays far below the exact value.",
+        look_at="χ² goes to infinity as the noise goes to 0. Kernel smoothing weakens a link in the same "
+        "way as noise, so χ²_KDE stays far below the exact value.",
         scene=Scene(pattern="line", noise=0.25, n=1000),
         also=("chi2_nn",),
     ),
@@ -265,8 +272,8 @@ SCENES: tuple[Example, ...] = (
         id="no_noise",
         measure="mi_ksg",
         button="no noise",
-        look_at="Mutual information is infinite. The nearest-neighbour estimate grows with the number of "
-        "rows, without bound.",
+        look_at="Mutual information is infinite. The nearest-neighbour estimate has no limit: it grows "
+        "with the number of rows.",
         scene=Scene(pattern="line", noise=0.0, n=200),
         also=("mi_mine",),
     ),
@@ -274,7 +281,7 @@ SCENES: tuple[Example, ...] = (
         id="small_groups",
         measure="fairquant",
         button="groups of four rows",
-        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. Each group "
+        look_at="There is no link, but the gap between the 50 quantile groups is far from 0. Each group "
         "has only four rows, so the gap measures the noise in V. The noise floor shows this, "
         "because it is equally high.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
@@ -283,9 +290,9 @@ SCENES: tuple[Example, ...] = (
         id="top_gap",
         measure="fairquant_cumulative",
         button="the top 5 %",
-        look_at="V is far above the rest in the 5 % of rows with the largest U. The cumulative FairQuant "
-        "averages these rows with all rows below them. This FairQuant gives less than half of the value of "
-        "the other FairQuant.",
+        look_at="In the 5 % of rows with the largest U, V is much higher than in all other rows. The "
+        "cumulative FairQuant averages these rows together with all rows that have a smaller U. It "
+        "therefore gives less than half of the value of the other FairQuant.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

@@ -1,8 +1,8 @@
-"""Simulation studies: estimators as noise grows (the paper's figure 2), estimators along ρ of normal
-distributions (figure 1), and power.
+"""Simulation studies: estimators against noise (the paper's figure 2), estimators against the correlation ρ
+of normal distributions (figure 1), and detection rates.
 
-One further study ranks the features that predict a sensitive attribute. A hash of its definition names each
-:class:`Study`, and :mod:`fairdash.runs.studies` runs it outside the app.
+One further study ranks the features that predict a sensitive attribute. The key of a :class:`Study` is a hash
+of its definition; :mod:`fairdash.runs.studies` runs studies in separate processes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fairdash.lab.estimates import (
     OURS,
     Progress,
     coefficients,
-    gathered,
+    measures_of_pairs,
     scene_study,
     studied,
     target_of,
@@ -39,13 +39,14 @@ from fairdash.utils.records import from_plain, to_plain
 
 Array = NDArray[np.float64]
 
-#: Version of the studies' computations and files; changing this number hides older results.
+#: Version of the studies' computations and files. If this number changes, results of older versions are no
+#: longer used.
 _FORMAT = 4
 
 
 @dataclass(frozen=True)
 class Study:
-    """Computation on one scene, or on normal distributions.
+    """Definition of a computation on a scene, on normal distributions, or on a data set.
 
     Parameters
     ----------
@@ -55,9 +56,9 @@ class Study:
         Scene of the study; ``"gaussians"``, ``"fig2"`` and ``"divergences"`` use only its number of rows and
         its seed.
     source
-        Recipe of the data set, as JSON, for ``"proxies"``, which has no scene.
+        Data source as JSON, used only by ``"proxies"``, which does not use the scene.
     sensitive
-        Name of the sensitive column, for ``"proxies"``.
+        Name of the sensitive column, used only by ``"proxies"``.
     """
 
     #: A study has no owner, because all users who request the same study share its result.
@@ -77,18 +78,18 @@ class Study:
 
     @property
     def key(self) -> str:
-        """Return the hash of the study, of the version and of the available measures."""
+        """Hash of the study's definition, fairdash's version, and the list of measures."""
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
         return sha256("\n".join(parts).encode())[:24]
 
     def carry_out(self) -> Iterator[Progress]:
-        """Compute the study in this process."""
+        """Run the study in this process."""
         if self.kind == PROXIES:
             return proxy_study(DatasetSource.from_json(self.source).load(), self.sensitive)
         return KINDS[self.kind](self.scene)
 
 
-#: Noise levels at which estimators are compared, ten in number.
+#: The ten noise levels at which estimators are compared.
 FIG2_NOISES: tuple[float, ...] = tuple(np.linspace(0.5, 9.0, 10).round(3).tolist())
 _EXACT_POINTS = 40
 
@@ -100,19 +101,19 @@ def noise_axis_study(
     repeats: int = 5,
     ids: Sequence[str] | None = None,
 ) -> Iterator[Progress]:
-    """Compute every estimator at every noise level on every scene, as one stack.
+    """Compute every estimator at every noise level on every scene, all together.
 
     Parameters
     ----------
     scenes
-        Scenes with patterns, numbers of rows (the same for all) and seeds; their noise has no effect.
+        Scenes, which must have the same number of rows; `noises` replaces their noise.
     noises
         Noise levels to compute.
     repeats
         Number of data sets per level.
     ids
-        Ids of the measures; by default, all measures between 0 and 1. The default omits divergences, which do
-        not fit on the axis of HGR.
+        Ids of the measures; by default, all measures between 0 and 1. The default omits divergences, because
+        an axis from 0 to 1 does not fit them.
 
     Yields
     ------
@@ -132,7 +133,7 @@ def noise_axis_study(
     key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
     key["repeat"] = np.tile(np.arange(repeats), len(draws))
     u, v = (np.concatenate([draw[side] for draw in draws]) for side in (2, 3))
-    for fraction, doing, values in gathered(coefficients() if ids is None else ids, u, v, key):
+    for fraction, doing, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
         of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
         yield Progress(fraction, doing, of_values | {"exact": exact})
 
@@ -148,7 +149,7 @@ def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
 
 
 def lines_of(values: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, lowest and highest value of each estimator at each noise level.
+    """Return the mean, the lowest and the highest value of each estimator at each noise level.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def lines_of(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """Return the bias and the root mean squared error of the HGR estimators against the exact value.
+    """Return bias and root mean squared error of the estimators of HGR, relative to the exact HGR.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ LEVEL = 0.05
 
 
 def compared() -> tuple[str, ...]:
-    """Return the ids of all quick measures, and of the slow ones between 0 and 1; the others take minutes."""
+    """Return the ids of all quick measures, and of slow measures between 0 and 1; others take minutes."""
     return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
@@ -199,20 +200,20 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    The study draws ``repeats`` data sets at each level. The U of one data set is independent of the V of the
-    next two data sets and has the same margins, so these pairs give the estimator's values under
-    independence. A link is detected in a data set if p = (1 + number of independent values that reach its
-    value) / (1 + number of independent values) is at most 5 %.
+    The study draws ``repeats`` data sets at each level. The U of a data set is independent of the V of the
+    next two data sets, with unchanged distributions of U and V. These pairs give the estimator's values under
+    independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of independent values
+    that are at least as high) / (1 + number of independent values).
 
     Parameters
     ----------
     scene
-        Scene with a pattern and a number of rows; its noise has no effect.
+        Scene with a pattern and a number of rows; `noises` replaces its noise.
     noises
         Noise levels to compute.
     repeats, slow_repeats
-        Numbers of data sets per level, for quick and for slow measures (at least 10, because fewer
-        independent pairs cannot reach 5 %).
+        Numbers of data sets per level, for quick and for slow measures. At least 10 are needed, because with
+        fewer independent pairs p is never at most 5 %.
     ids
         Ids of the measures; by default, those of :func:`compared`.
 
@@ -225,7 +226,7 @@ def power_study(
     ids = compared() if ids is None else ids
     quick = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
-    # A slow measure takes about as long as twenty quick measures.
+    # One slow measure takes about as long as twenty quick measures.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     known: list[pd.DataFrame] = []
@@ -235,7 +236,7 @@ def power_study(
             continue
         share, shape = weight / total, (len(noises), 3, count)
         u, v = _pairs(scene, noises, count)
-        for fraction, doing, values in gathered(
+        for fraction, doing, values in measures_of_pairs(
             chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
         ):
             by_id = values.groupby("id", sort=False)["value"]
@@ -247,10 +248,10 @@ def power_study(
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
-    """Return dependent pairs and two shifts of V for each level, ``(levels · 3 · repeats, n)`` both."""
+    """Return U and V, ``(levels · 3 · repeats, n)`` each: per level, dependent pairs and two shifts of V."""
     first, second = [], []
     for level, noise in enumerate(noises):
-        # Each level has independent noise.
+        # Each level has a different seed, so that the data sets of different levels are independent.
         u, v = replace(scene, noise=noise, seed=scene.seed + 1000 * (level + 1)).draw(repeats=repeats)
         first += [u, u, u]
         second += [v, np.roll(v, -1, axis=0), np.roll(v, -2, axis=0)]
@@ -258,7 +259,7 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
 
 
 def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
-    """Return rates from values (levels, 3, repeats): first dependent pairs, then two independent shifts."""
+    """Return detection rates from values (levels, 3, repeats): dependent pairs, then two shifts of V."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
     reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
@@ -272,7 +273,7 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
 
 
 def wilson(rate: Array, count: int) -> tuple[Array, Array]:
-    """Return the 95 % interval of a share of ``count`` cases (Wilson 1927)."""
+    """Return the 95 % interval (Wilson 1927) of a share that was observed in ``count`` cases."""
     centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
     half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
     return centre - half, centre + half
@@ -282,7 +283,7 @@ RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 
 
 def gaussian_pairs(rhos: Sequence[float], n: int, *, repeats: int, seed: int = 0) -> tuple[Array, Array]:
-    """Draw standard normal pairs with correlation ρ, (len(rhos) · repeats, n) both, repeats innermost."""
+    """Draw standard normal U and V, (len(rhos) · repeats, n) each; repeats of a correlation are adjacent."""
     rng = np.random.default_rng(seed)
     u, noise = rng.normal(size=(2, repeats, n))
     v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * noise for rho in rhos])
@@ -297,7 +298,7 @@ def gaussian_study(
     ids: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Iterator[Progress]:
-    """Compute every estimator of HGR, χ² and mutual information along ρ, as one stack.
+    """Compute every estimator of HGR, χ² and mutual information at every ρ, all together.
 
     Parameters
     ----------
@@ -320,27 +321,29 @@ def gaussian_study(
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    for fraction, doing, values in gathered(ids, u, v, key):
+    for fraction, doing, values in measures_of_pairs(ids, u, v, key):
         yield Progress(fraction, doing, {"values": values, "exact": exact})
 
 
 def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
-    """Return the estimators' means and ranges in the lines' units: HGR squared, information in `base`.
+    """Return means and ranges of the estimators, with HGR squared and mutual information in the unit `base`.
 
     Parameters
     ----------
     values
-        Values as returned by :func:`gaussian_study`, of which our form of each estimator is used.
+        Values as returned by :func:`gaussian_study`; only the form "ours" of each estimator is used.
 
     Returns
     -------
     DataFrame
         Columns ``id``, ``rho``, ``mean``, ``min`` and ``max``.
     """
-    ours = values[values["evaluation"] == OURS]
-    value = ours["value"].where(~ours["id"].str.startswith("hgr_"), ours["value"] * ours["value"].abs())
-    value = value.where(~ours["id"].str.startswith("mi_"), value / unit_of(base))
-    grouped = ours.assign(value=value).groupby(["id", "rho"])["value"]
+    in_our_form = values[values["evaluation"] == OURS]
+    value = in_our_form["value"].where(
+        ~in_our_form["id"].str.startswith("hgr_"), in_our_form["value"] * in_our_form["value"].abs()
+    )
+    value = value.where(~in_our_form["id"].str.startswith("mi_"), value / unit_of(base))
+    grouped = in_our_form.assign(value=value).groupby(["id", "rho"])["value"]
     return grouped.agg(["mean", "min", "max"]).reset_index()
 
 
@@ -353,9 +356,8 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
     Yields
     ------
     Progress
-        Progress with the table ``values`` (columns ``feature`` and ``hgr``) from the beginning, and at the
-        end the tables ``ranking`` and ``joint``, with the fields of
-        :class:`~fairdash.data.proxies.ProxyRanking`.
+        Progress with the table ``values`` (columns ``feature`` and ``hgr``). The last progress also has the
+        tables ``ranking`` and ``joint``, with the fields of :class:`~fairdash.data.proxies.ProxyRanking`.
     """
     steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
@@ -397,7 +399,7 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 
-#: Kind of the study that ranks the features of a data set.
+#: Value of `Study.kind` for the study that ranks the features of a data set.
 PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {

@@ -1,8 +1,8 @@
-"""Exact values for a pattern with noise, by quadrature, and for bivariate normal distributions.
+"""Exact dependence of a pattern with noise, by quadrature, and of bivariate normal distributions.
 
 This module also checks the proposition "Mutual Information vs χ²" of the supplement for bivariate normal
-distributions. The proposition states that HGR² ≤ 1 − 2^(−2I), and that this bound is ≤ χ² for χ² ≥ t ≈ 0.345
-and ≥ χ² below, because I ≤ log(1 + χ²).
+distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). It states that this bound is at most χ² if χ² ≥
+t ≈ 0.345, and at least χ² otherwise, because I ≤ log(1 + χ²).
 
 For a bivariate normal distribution, 1 + χ² = 1/(1 − ρ²), so that I = ½ ln(1 + χ²) nats, and all quantities
 are functions of χ² alone. With I in bits, 2^(−2I) = 1 − ρ². The bound then *equals* HGR² and is below χ² for
@@ -27,12 +27,12 @@ Array = NDArray[np.float64]
 _CELLS = 500
 _POINTS_PER_CELL = 30
 _REACH = 6.0
-#: Spacing of the grid of V in standard deviations of the noise, and maximum number of its points.
+#: Distance between grid points of V in standard deviations of the noise, and maximum number of grid points.
 _SPACING = 0.25
 _MAX_POINTS = 1200
-#: Number of points at which f is given, which forty waves require.
+#: Number of points at which f is given; a pattern with forty waves needs so many.
 _POINTS_OF_F = 2001
-#: Maximum number of values of a pattern that counts as discrete.
+#: A pattern with at most this number of different values counts as discrete.
 _FEW_VALUES = 20
 #: Noise below this share of the range counts as zero, because 500 cells cannot resolve it.
 _NO_NOISE = 1 / 150
@@ -47,9 +47,9 @@ class Truth:
     hgr
         Maximal correlation, in [0, 1].
     chi2
-        χ² divergence of the joint law from the product of its margins, which is infinite without noise.
+        χ² divergence of the joint distribution from the product of its margins; infinite without noise.
     mi
-        Mutual information in nats, which is infinite without noise.
+        Mutual information in nats; infinite without noise.
     u, f : (m,) arrays
         Points of the best transformation f of U, with mean 0 and variance 1.
     v, g : (k,) arrays
@@ -66,14 +66,14 @@ class Truth:
 
 
 def truth_of(shape: Pattern, *, noise: float) -> Truth:
-    """Return the exact quantities for a pattern with noise of standard deviation ``noise``.
+    """Return the exact dependence for a pattern with noise of standard deviation `noise`.
 
     V depends on U only through W = F(U). The distribution of W is divided into cells of equal probability, V
     is on a regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)). HGR is the second singular value of Q
     (Witsenhausen 1975), χ² is the sum of its squares minus 1, and the second singular vectors are f and g.
 
-    Without noise, every function of W has correlation 1 with itself, and the returned f is the standardised
-    W. For a pattern with few values, χ² and mutual information are those of W with itself.
+    Without noise, V equals W, so every function of W has correlation 1 with itself; the function returns the
+    standardised W as f. For a pattern with few values, χ² and mutual information are those of W with itself.
 
     Raises
     ------
@@ -108,18 +108,18 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
 
 
 def _best(density: Array, p_v: Array) -> tuple[Array, Array]:
-    """Return the second singular pair of Q as functions of the cells of W and of the grid of V."""
+    """Return f at the cells of W and g at the grid points of V, from the second singular pair of Q."""
     root = np.sqrt(p_v)
     q = density / np.maximum(root, 1e-150) / math.sqrt(len(density))
-    # QᵀQ has the size of the coarser grid, and its first pair is the constant function.
+    # QᵀQ is as large as the grid of V. Its first eigenvector, the constant function, is subtracted.
     gram = q.T @ q - np.outer(root, root)
-    # The function eigvalsh would give the value, but f and g need the vector.
+    # eigh is needed instead of eigvalsh, because f and g need the eigenvector.
     vector = np.linalg.eigh(gram)[1][:, -1]
     g = vector / np.maximum(root, 1e-150)
     f = density @ g
     size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
     f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
-    # The sign is arbitrary, so f is chosen to rise with W overall.
+    # The sign of f and g is arbitrary; choose the sign with which f tends to rise with W.
     return (f, g) if f @ np.arange(len(f)) >= f.sum() * (len(f) - 1) / 2 else (-f, -g)
 
 
@@ -143,7 +143,7 @@ BASES = ("bits", "nats")
 
 
 def unit_of(base: str) -> float:
-    """Return a unit of information in nats: 1 for nats, or the size of a bit."""
+    """Return the size of a unit of information in nats: 1 for "nats", ln 2 for "bits"."""
     return 1.0 if base == "nats" else math.log(2)
 
 
@@ -153,7 +153,7 @@ def information(chi2: Array, base: str) -> Array:
 
 
 def middle(mutual_information: Array) -> Array:
-    """Return the middle term of the proposition, 1 − 2^(−2I)."""
+    """Return the middle term of the proposition, 1 − 2^(−2I), for this mutual information I."""
     return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
 
 
@@ -163,7 +163,7 @@ def hgr2(chi2: Array) -> Array:
 
 
 def upper(chi2: Array, base: str) -> Array:
-    """Return the middle term with I replaced by its bound log(1 + χ²), which yields the threshold."""
+    """Return the middle term with log(1 + χ²), the bound of I, in place of I; it yields the threshold."""
     return middle(np.log1p(chi2) / unit_of(base))
 
 
@@ -179,5 +179,5 @@ def bound_crossing(base: str) -> float:
 
 
 def mi_crossing(base: str) -> float:
-    """Return the ρ² at which the mutual information itself crosses HGR²."""
+    """Return the ρ² at which mutual information equals HGR²."""
     return float(brentq(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999))

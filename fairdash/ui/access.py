@@ -1,13 +1,13 @@
 """Request guard of the app, and the owner of a session, identified by the login.
 
 If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
-``FAIRDASH_USER_HEADER`` names a header, a proxy sets the header to the user. The proxy must remove this
-header from browsers' requests, and only the proxy may reach the app (docs/deployment.md). Otherwise, the
-owner is "local".
+``FAIRDASH_USER_HEADER`` names a header, a proxy writes the user's name into this header. The proxy must
+remove this header from browsers' requests, and only the proxy may reach the app (docs/deployment.md).
+Without a sign-in and without a proxy, the owner is always "local".
 
-A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then treats the app's answers as
-that site's own. Only the Host header reveals DNS rebinding. Streamlit checks the header only for the
-websocket, and accepts every page on this machine, on any port, as a page of the app.
+A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then lets that site read the app's
+answers. Only the Host header reveals DNS rebinding. Streamlit checks the Host header only for the websocket,
+and trusts every page on this machine, on any port.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def signs_in() -> bool:
     return bool(get_secrets_auth_section() or os.environ.get(USER_HEADER))
 
 
-def let_in() -> None:
+def require_sign_in() -> None:
     """Stop the page for a user who has not signed in, and show only the sign-in."""
     try:
         current_owner()
@@ -76,8 +76,8 @@ def let_in() -> None:
         st.stop()
 
 
-def show_who() -> None:
-    """Show the signed-in user, and the sign-out."""
+def show_user() -> None:
+    """Show the name of the signed-in user, and the button to sign out."""
     if not signs_in():
         return
     by_login = bool(get_secrets_auth_section())
@@ -114,12 +114,13 @@ _HEADERS = (
 
 
 class Guard:
-    """ASGI middleware that refuses other host names and other origins, and adds headers to every answer.
+    """ASGI middleware that refuses other host names and other origins, and adds security headers to answers.
 
     Allowed host names are those of this machine and of Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a
-    header, the guard refuses requests without the header, or with two, which did not pass through the proxy.
-    Streamlit's address of metrics, which requires no sign-in, is refused unless ``FAIRDASH_METRICS`` is set.
+    header, the guard refuses requests with no such header or with two, because they did not pass through the
+    proxy. Requests for Streamlit's metrics, which need no sign-in, are refused unless ``FAIRDASH_METRICS`` is
+    set.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -210,8 +211,8 @@ def _is_allowed_host(name: str) -> bool:
 def _marking(send: Send) -> Send:
     async def marked(message: Message) -> None:
         if message["type"] == "http.response.start":
-            ours = {name for name, _ in _HEADERS}
-            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+            replaced = {name for name, _ in _HEADERS}
+            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in replaced]
             message = {**message, "headers": [*others, *_HEADERS]}
         await send(message)
 

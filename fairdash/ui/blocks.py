@@ -1,6 +1,7 @@
 """Rendering of blocks on a page, and of the interactive figure, which is called the stage.
 
-The stage receives data, draws frames in the browser, and sends one event when the user releases the slider.
+The interactive figure receives data, draws frames in the browser, and sends one event when the user releases
+the slider.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
     Parameters
     ----------
     keys
-        Widget keys of the calling file; each picture and download has a key with its name.
+        Widget keys of the calling file; each picture and download has a key with the name of the picture or
+        file.
     """
     for block in blocks:
         if isinstance(block, Chart):
@@ -51,19 +53,21 @@ def show_table(table: Table, keys: Keys) -> None:
     """Show a table below its title, followed by its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
-    # A grid needs unique column names, and shows headers without Markdown.
+    # Streamlit's grid needs unique column names, and does not render Markdown in headers.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
     shown: Any
     if table.file and len(table.frame) <= MAX_ROWS:
         shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
-        # The grid is sorted by numbers, which takes Streamlit ten times as long as texts.
+        # Long tables hold numbers, so that users can sort by value; drawing numbers takes ten times as long
+        # as texts.
         write: dict[Any, Any] = {
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
-        # A grid's text is too small for a lecture hall, so a table with Markdown cells replaces it there.
+        # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
+        # table.
         large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
         st.table(large, hide_index=True, alt=table.title)
     else:
@@ -87,26 +91,28 @@ def show_stage(
     presented_share: float = 0.5,
     presented_text: int = ENLARGED,
 ) -> None:
-    """Show a slider, and pictures, cards and a table that change with it.
+    """Show a slider, with pictures, cards and a table that change as the slider moves.
 
     Parameters
     ----------
     data
         Plain values from :func:`fairdash.views.reports.stage.stage_of`: ``slider`` (``label``, ``symbol``,
-        ``help``, ``stops`` as texts, ``ticks`` and ``at``, their positions), ``figures`` (``spec``, a plotly
-        figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels or ``share`` of the
-        window's height), ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or
-        the y values of the named move. A move names its object by ``figure``, ``kind`` ("trace", "note",
-        "shape", "tick" or "scale") and ``part`` (the position), and has a list over the stops for each
-        property that changes. Numbers, and lists of numbers, are interpolated between stops; all other values
-        change at once. A trace's ``mix`` gives its y as a sum of ``parts`` with ``shares`` that glide, or as
-        the exponential of the sum. A slider with ``play`` (milliseconds per stop) has buttons to play and
-        step. With ``variants`` (``label``, ``names``, ``at``) all lists cover the stops of the first variant,
-        then of the second, and so on, and so does the position at release.
+        ``help``, ``stops`` as texts, ``ticks``, the positions of labelled stops, and ``at``, the initial
+        position), ``figures`` (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height``
+        between the axes in pixels or ``share`` of the window's height), ``moves``, ``cards`` and ``table``,
+        whose ``cells`` have a value per stop, or are the y values of the named move. A move identifies an
+        object of a figure by ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and ``part``
+        (the position), and lists the values of each changing property, one per stop. Numbers, and lists of
+        numbers, are interpolated between stops; all other values change at once. ``mix`` defines a trace's y
+        values as a sum of ``parts`` with weights ``shares`` that change with the slider, or as the
+        exponential of this sum. A slider with ``play`` (milliseconds per stop) has buttons to play and step.
+        With ``variants`` (``label``, ``names``, ``at``) all lists contain first the stops of the first
+        variant, then those of the second, and so on; `on_release` receives the position in this joint list.
     on_release
         Function called with the position of the stop when the user releases the slider.
     presented_share, presented_text
-        Share of the window's height for a picture in presentation mode, and its text size in pixels.
+        In presentation mode: share of the window's height for a picture, and text size of a picture in
+        pixels.
     """
     form = picture_format()
 

@@ -1,4 +1,4 @@
-"""Cached calls of the library, with content hashes and ids as keys; each caller receives a copy."""
+"""Cached calls of the library, with content hashes and ids as keys; most calls return a copy."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _LastDeletion:
 def forget_what_was_deleted() -> None:
     """Clear the caches if any process has deleted a file in this home since the last call.
 
-    Without this call, the cache would return tables whose sources were deleted.
+    Unless the caches are cleared, they would return tables whose sources were deleted.
     """
     last = last_deletion()
     if _LastDeletion.deletion != last:
@@ -73,7 +73,7 @@ def forget_what_was_deleted() -> None:
         _LastDeletion.deletion = last
 
 
-#: Functions that turn arguments into keys, by type; arguments whose names begin with _ are not in the key.
+#: Functions that turn arguments into cache keys, by type; the key omits arguments whose names begin with "_".
 _CACHE_KEYS: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
@@ -98,16 +98,16 @@ def _cached_on_server(
     spinner
         Text that the page shows during the computation.
     shared
-        Whether all callers get the same read-only object instead of a copy, because copying a large run's
-        predictions on every rerun would take longer than drawing them.
+        Whether all callers get the same object, which they must not change, instead of a copy. Copying a
+        large run's predictions on every rerun would take longer than drawing them.
     by_view
         Function that returns the part of a comparison on which the values depend.
     """
 
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         keep: Any = st.cache_resource if shared else st.cache_data
-        stands_for = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
-        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
+        cache_keys = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
+        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=cache_keys)(function)
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
@@ -123,7 +123,7 @@ def _cached_on_server(
 
 
 def _check_access(thing: object, owner: str | None = None) -> None:
-    """Raise an error for a deleted file or run, or another owner's; `owner` is as in :func:`dataset_of`."""
+    """Raise an error if a file or run is deleted or has another owner than `owner` (default: the user)."""
     if isinstance(thing, UploadSource):
         check_kept(thing.sha256, owner=owner or current_owner())
     elif isinstance(thing, Run):
@@ -155,7 +155,7 @@ def table_of(source: DatasetSource) -> pd.DataFrame:
 
 
 def roles_of(source: DatasetSource) -> Roles:
-    """Return the roles that a source assigns; the data set is built only if the source leaves roles to it."""
+    """Return the roles that a source assigns or, if the source assigns none, the roles of its data set."""
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
@@ -167,14 +167,14 @@ def result_of(run: Run) -> SweepResult:
 
 @_cached_on_server(12, shared=True)
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts of a run for a sensitive attribute, as a map of objectives to fronts."""
+    """Return a run's Pareto fronts for one sensitive attribute, by objective."""
     return fronts.fronts_of(result_of(run), sensitive=sensitive)
 
 
 @_cached_on_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
-    """Return the stage's values for all stops on the path of a comparison's point B."""
-    # Charts are imported here because the import takes long.
+    """Return the values that the figure with the slider shows, for every stop of the slider."""
+    # Importing charts takes long, so this function imports them only when it needs them.
     from fairdash.views.reports import stage
 
     return stage.stops_of(comparison)
@@ -204,7 +204,7 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """Return the cost of a cap on a fitted tariff's changes; None if its test premiums are not stored."""
+    """Return the cost of limiting a fitted tariff's changes; None if no test premiums are stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
@@ -281,7 +281,7 @@ def check_of(
     )
 
 
-#: Content of the Data page except pictures: remarks on the target's zeros and tail, the resolution of each
+#: Texts and tables of the Data page: remarks on the target's zeros and tail, the resolution of each
 #: sensitive column, a profile of each column, and fixes that would add columns.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
@@ -292,7 +292,7 @@ _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 @_cached_on_server(8)
 def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Return the fixes for all columns of a table, which do not depend on the frequently changed roles."""
+    """Return the fixes for all columns of a table; they stay cached, as they do not depend on roles."""
     return fixes_of_columns(_frame)
 
 
@@ -300,24 +300,24 @@ def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:
 def summary_of(source: DatasetSource) -> Summary:
     """Return the summary of a source's data set."""
     dataset = dataset_of(source)
-    ways: tuple[Problem, ...] = ()
+    open_fixes: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
         decided = {fix.column for fix in source.fixes}
-        played = {column for part in source.roles.parts.values() for column in part}
-        ways = tuple(
+        with_role = {column for part in source.roles.parts.values() for column in part}
+        open_fixes = tuple(
             way
             for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
             if way.column not in decided
-            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else played)
+            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else with_role)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)
     profile = profile_table(dataset.table(), weight=dataset.weight, totals=totals)
-    return target_remarks(dataset.target), support, profile, ways
+    return target_remarks(dataset.target), support, profile, open_fixes
 
 
-#: Maximum number of rows that a page measures; from more rows, a random sample is drawn.
+#: Maximum number of rows for a measurement on the page; larger tables are sampled at random.
 ROWS_MEASURED = 5000
 
 
@@ -325,8 +325,8 @@ ROWS_MEASURED = 5000
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column.
 
-    The result contains the default measure, weighted by exposure, the p-value of the verdict's test, and the
-    number of rows used, at most ROWS_MEASURED.
+    The result contains the value of the default measure, weighted by exposure; the p-value of the test of
+    independence; and the number of rows used, at most ROWS_MEASURED.
     """
     y, s, weight = _columns(dataset, sensitive)
     groups = dataset.groups

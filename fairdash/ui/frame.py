@@ -27,7 +27,7 @@ FIX_LABELS = {
     "codes": "Make these cells missing",
     "spelling": "Write them alike",
     "convert": "Convert to numbers",
-    "dash_zero": "Convert to numbers, the mark as 0",
+    "dash_zero": "Convert to numbers, with the mark as 0",
     "order": "Use the order of its bands",
     "leave_out": "Leave it out",
     "keep": "Keep it",
@@ -58,7 +58,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def in_plain_words(error: Exception) -> str:
-    """Return an error's message in Markdown; the traceback of an unexpected error is written to the log."""
+    """Return an error's message in Markdown, and write the traceback of an unexpected error to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
         return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
@@ -87,7 +87,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
     fix
         Function called with the fix that the user chooses.
     blocked
-        Whether the problems block the page; if so, they are red.
+        Whether the page can't continue before the problems are fixed; if so, the problems are red.
     """
     for problem in problems:
         (st.error if blocked else st.info)(safe(problem))
@@ -103,7 +103,7 @@ def theme() -> Theme:
     return theme_of(dark=st.context.theme.type == "dark")
 
 
-#: Session key of the format in which charts are saved: "PNG" or "SVG".
+#: Session key of the file format for saved charts: "PNG" or "SVG".
 PICTURE_FORMAT = KEY("picture-format")
 
 
@@ -126,7 +126,7 @@ ENLARGED = 18
 
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
-    # When a page opens, the switch is drawn after this call, but the address already contains its value.
+    # When a page opens, the switch does not exist yet, so its value comes from the address.
     in_address = st.query_params.get(Address.PRESENT) == "true"
     return bool(st.session_state.get(Address.PRESENT, in_address))
 
@@ -140,7 +140,7 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     """Return the figure with text of at least this number of pixels, and with wider margins."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
-    # Titles of several lines need more height if their text is larger.
+    # Larger text makes a title of several lines higher, so the figure must be higher, too.
     more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
     height = 1.15 * figure.layout.height + more
     figure.update_layout(title_subtitle_font_size=text, height=height)
@@ -160,8 +160,8 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
 
 
-def say_what_was_open() -> None:
-    """Make the folders of personal data private, once per server, and report folders that were public."""
+def make_folders_private() -> None:
+    """Make the folders of personal data private, once per server, and report those open to others."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))
@@ -181,8 +181,8 @@ def _made_private() -> list[Path]:
 def freeze_imports() -> None:
     """Exclude all objects loaded so far from garbage collection.
 
-    Streamlit collects garbage after every run of a script, and traversing all imported modules each time took
-    most of a slider's redraw.
+    Streamlit collects garbage after every run of a script. If each collection traversed all imported modules,
+    it would take most of the time in which a slider is redrawn.
     """
     gc.collect()
     gc.freeze()

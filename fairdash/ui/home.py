@@ -1,6 +1,6 @@
-"""Home page: prices by age with a fairness slider, three links to begin with, and recent runs.
+"""Home page: prices by age with a fairness slider, three links to other pages, and recent runs.
 
-The module also has the guided tour: five sentences on pages of the app, which users can leave at any time.
+The module also contains the guided tour, which has five steps, and which users can leave at any step.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from fairdash.ui.text import safe
 from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
-_AT = KEY("at")
+_POSITION = KEY("at")
 #: Initial λ of the slider.
 BEGIN = 1.0
 RUNS_SHOWN = 8
 #: Page, title and text of each card.
-DOORS = (
+CARDS = (
     (
         "lesson",
         "Start the lesson",
-        "Make a guess in each of five scenes about links that correlation misses, noise, and who pays.",
+        "Make a guess in each of five scenes, which are about links that correlation misses, about noise, "
+        "and about who pays.",
     ),
     (
         "audit",
         "Audit a price",
-        "Test whether an existing tariff follows age or income, at which values, and whether cost justifies "
-        "the difference.",
+        "Test whether an existing tariff follows age or income, at which values, and whether expected cost "
+        "justifies the difference.",
     ),
     (
         "data",
@@ -53,10 +54,10 @@ def show_curve() -> None:
     """Show a sentence, a slider and a curve, from numbers included in the package."""
     data = _numbers()
     lams = data["lam"]
-    at = st.session_state.get(_AT, lams.index(BEGIN))
+    at = st.session_state.get(_POSITION, lams.index(BEGIN))
 
-    def let_go(at: int) -> None:
-        st.session_state[_AT] = at
+    def store_position(at: int) -> None:
+        st.session_state[_POSITION] = at
 
     st.markdown(f"**{sentence(data, at)}**")
     picture = data["dark" if st.context.theme.type == "dark" else "light"]
@@ -64,8 +65,8 @@ def show_curve() -> None:
         "slider": {
             "label": "Weight of fairness, λ: drag it",
             "symbol": "λ",
-            "help": "λ weighs dependence on age against error in training. Ticks mark trained models. "
-            "Points between ticks are blends of two models.",
+            "help": "In training, λ weights the dependence on age against the error. Ticks mark trained "
+            "models. Points between ticks average the prices of two models.",
             "stops": [f"{lam:g}" for lam in lams],
             "ticks": [k for k, is_trained in enumerate(data["trained"]) if is_trained],
             "at": at,
@@ -88,7 +89,7 @@ def show_curve() -> None:
             "move": 1,
         },
     }
-    show_stage(stage, key=KEY("stage"), on_release=let_go)
+    show_stage(stage, key=KEY("stage"), on_release=store_position)
 
 
 def sentence(data: dict[str, Any], at: int) -> str:
@@ -96,12 +97,12 @@ def sentence(data: dict[str, Any], at: int) -> str:
     apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
-            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € across ages."
+            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € between ages."
         )
     error = error_change(data["rmse"][0], data["rmse"][at], of_average=data["rmse_of_average"], unit="€")
     link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
-        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
+        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € between ages instead of "
         f"{before:.0f} €, {error}, and a test {link}."
     )
 
@@ -113,8 +114,8 @@ def _numbers() -> dict[str, Any]:
     return data
 
 
-def show_doors() -> None:
-    for column, (name, title, words) in zip(st.columns(3), DOORS, strict=True):
+def show_cards() -> None:
+    for column, (name, title, words) in zip(st.columns(3), CARDS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"#### {title}")
             st.markdown(words)
@@ -122,7 +123,7 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """Show the newest runs, and name runs that can't be read; show nothing without runs."""
+    """Show the newest runs, and name runs that can't be read; show nothing if there are no runs."""
     listed = list_runs(owner=current_owner())
     if not (listed.runs or listed.damaged):
         return
@@ -149,19 +150,22 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Steps of the tour: name of the page, and a sentence on it.
+#: Steps of the tour: name of a page, and what to do on this page.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
     ("home", "Move λ, the weight of fairness. Prices by age change as you drag."),
-    ("home", "The sentence above the slider says how much prices differ, and at what cost."),
+    (
+        "home",
+        "The sentence above the slider says how much prices differ between ages, and how the error rises.",
+    ),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: Further parameters of a page's address in the tour.
+#: Query parameters, besides the tour's step, with which the tour opens a page.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
-def show_start() -> None:
+def show_tour_link() -> None:
     """Show the button that starts the tour."""
     st.page_link(
         page(STEPS[0][0]),
@@ -171,17 +175,17 @@ def show_start() -> None:
     )
 
 
-def show_visit(shown: StreamlitPage) -> None:
+def show_tour_step(shown: StreamlitPage) -> None:
     """Show the current step of the tour above the page; show nothing outside the tour.
 
-    The address contains the step; on a page opened by a link, the session contains it.
+    The address names the step; if a link without the step opened the page, the session names it.
     """
     asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
     if asked is None:
         return
     known = {str(place): step for place, step in enumerate(STEPS, 1)}
     if asked not in known:
-        _leave()
+        _end_tour()
         return
     st.session_state[Address.VISIT] = asked
     if st.query_params.get(Address.VISIT) != asked:
@@ -192,16 +196,16 @@ def show_visit(shown: StreamlitPage) -> None:
         with st.container(horizontal=True):
             if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):
-                    _visit(name, asked)
+                    _go_to_step(name, asked)
             elif following in known and st.button("Next", key=KEY("next"), type="primary"):
-                _visit(known[following][0], following)
-            st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_leave)
+                _go_to_step(known[following][0], following)
+            st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_end_tour)
 
 
-def _visit(name: str, step: str) -> None:
+def _go_to_step(name: str, step: str) -> None:
     go_to(name, address={**_ADDRESS.get(name, {}), Address.VISIT.value: step})
 
 
-def _leave() -> None:
+def _end_tour() -> None:
     st.session_state.pop(Address.VISIT, None)
     st.query_params.pop(Address.VISIT, None)

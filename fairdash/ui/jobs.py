@@ -50,13 +50,13 @@ def progress_words(status: RunStatus) -> str:
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 
-def show_go_on(job: Job) -> None:
+def offer_to_resume(job: Job) -> None:
     """Offer to resume a job that was stopped or failed after some of its steps."""
     if job.can_go_on and st.button(
         "Resume",
         key=KEY("go-on", job.id),
         icon=":material/play_arrow:",
-        help="Finished steps are kept and not repeated.",
+        help="Finished steps are not repeated.",
     ):
         with plain_errors():
             resume(job)
@@ -64,7 +64,7 @@ def show_go_on(job: Job) -> None:
 
 
 def show_progress(job: Job) -> None:
-    """Show a job's status and a button that cancels it, in a fragment that runs every SECONDS_BETWEEN_LOOKS.
+    """Show a job's status and a button to cancel the job; call this in a fragment that runs periodically.
 
     When the job ends, the whole page reruns once.
     """
@@ -91,7 +91,7 @@ def show_or_start(
     missing: str = "",
     **button: Any,
 ) -> None:
-    """Show a job's result, its progress, or a button that starts it.
+    """Show a job's result or its progress or, if there is no job, a button that starts one.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def show_or_start(
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7
-#: Seconds without a move of the slider before a study starts, because each study starts a process.
+#: Seconds for which the slider must rest before a study starts, because each study starts a process.
 SECONDS_OF_REST = 0.6
 
 Tables = Mapping[str, pd.DataFrame]
@@ -129,13 +129,13 @@ def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG
 
 
 def finished(study: Study) -> Tables | None:
-    """Return the tables of a finished study, else None, without starting the study."""
+    """Return the tables of a finished study; if it is not finished, return None and don't start it."""
     job = find_study(study)
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
-def so_far(study: Study) -> tuple[Tables, bool]:
-    """Return the existing tables of a study, and whether the study is finished, without starting it."""
+def tables_so_far(study: Study) -> tuple[Tables, bool]:
+    """Return the tables that a study has stored so far, and whether it is finished; don't start the study."""
     done = finished(study)
     return (_tables(study), False) if done is None else (done, True)
 
@@ -149,10 +149,10 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     study
         A study that is not finished.
     show
-        Function that shows the existing tables. If None, the page shows them, and reruns whenever there are
-        new results.
+        Function that shows the tables stored so far. If None, the caller shows them, and the page reruns
+        whenever new results are stored.
     slot
-        Name of a place on the page; a study stops any other study in the same place.
+        Name of a place on the page; a new study cancels the earlier study in the same place.
     """
     state = KEY("study", slot)
     earlier = st.session_state.get(state)
@@ -177,7 +177,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
                 start_study(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
-        # If a fragment runs by itself, no caller reports its errors, so it reports them.
+        # Streamlit reruns a fragment without its caller, so the fragment itself must report errors.
         with plain_errors():
             start_study(study)
     if status.state == RUNNING:

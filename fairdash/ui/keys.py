@@ -1,7 +1,7 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a page: Streamlit stops at a second widget with the same key. The keys of a file therefore
-begin with the file's location, and one enum lists all parameters of the address.
+Keys are global to a page: Streamlit stops at a second widget with the same key. Keys therefore begin with the
+location of their file. One enum lists all parameters of the address.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import MutableMapping
 from enum import StrEnum, unique
 from pathlib import Path
 
-_ROOMS = ("ui", "pages")
+_PREFIX_FOLDERS = ("ui", "pages")
 _TAKEN: MutableMapping[str, Path] = {}
 
 
@@ -61,7 +61,7 @@ class Address(StrEnum):
 
 
 class Keys:
-    """Widget keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` for each widget.
+    """Widget keys of one file, which defines ``KEY = Keys(__file__)``; a widget has the key ``KEY("refit")``.
 
     >>> KEY = Keys("fairdash/ui/somewhere/doctest_of_keys.py")
     >>> KEY("refit")
@@ -83,10 +83,10 @@ class Keys:
     def __init__(self, file: str) -> None:
         path = Path(file)
         parts = path.with_suffix("").parts
-        # The prefix begins at the last folder "ui" or "pages" of the path; it includes "pages" but not "ui".
-        start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
+        # The prefix is the path from the last folder "ui" or "pages" on, without the name "ui".
+        start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
-        # A page's script runs at every rerun, so the same file may register again.
+        # The same file may register its prefix again, because a page's script runs at every rerun.
         if _TAKEN.setdefault(self.prefix, path) != path:
             raise ValueError(f"Two files use the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
@@ -99,7 +99,7 @@ class Keys:
 
 
 def name_in(key: str) -> str:
-    """Return the widget's name in a key, for the name of a saved file.
+    """Return the part of a key that names the widget, as a name for a saved file.
 
     >>> name_in('tradeoff.comparison hiding "f"')
     'hiding-f'

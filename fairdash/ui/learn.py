@@ -9,7 +9,7 @@ from fairdash.lab import lesson
 from fairdash.lab.lesson import SCENES
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guess_in_words
+from fairdash.ui.lesson_scenes import LECTURE_TEXT_SIZE, STAGES, guess_in_words
 from fairdash.ui.state import choose
 from fairdash.ui.text import explain, safe
 from fairdash.ui.widgets import download
@@ -33,8 +33,8 @@ def show_answer() -> None:
         if len(ranks):
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
             st.markdown(
-                f"**Mean ranks by error on sets with {words}** (1 is best; without methods that need s for "
-                "a price)"
+                f"**Mean ranks by error on sets with {words}** (1 is best; methods that need s to compute a "
+                "price are left out)"
             )
             st.dataframe(ranks.round(1), alt=f"Mean ranks on sets with {words}")
 
@@ -46,7 +46,7 @@ def show_data_set() -> None:
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
     rows = table[table["data"] == data]
     linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
-    # For a crossing, the joint values come first.
+    # For a combination of attributes, the joint dependence comes first.
     linked.sort(key=lambda each: not each.endswith(JOINT))
     if linked:
         reading = choose(
@@ -58,17 +58,21 @@ def show_data_set() -> None:
         figure = methods_figure(
             rows[rows["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
         )
-        chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
+        chart(
+            figure,
+            key=KEY("front", data),
+            alt="Error of each method against the dependence of its predictions.",
+        )
     else:
         st.info(
-            "The standard network's predictions do not follow the attribute beyond noise. There is no "
-            "dependence to reduce."
+            "The standard network's predictions show no more dependence on the attribute than noise would, "
+            "so there is no dependence to reduce."
         )
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
-        "error above or below that of the default method. “no link”: the standard network's dependence is "
-        "within noise."
+        "error above or below that of the default method. “no link”: the standard network's predictions "
+        "show no more dependence on the sensitive attribute than noise would."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]
@@ -79,21 +83,22 @@ def show_data_set() -> None:
 
 KEY = Keys(__file__)
 
-#: Name of the step after the scenes.
+#: Name of the step that follows the last scene.
 RECAP = "recap"
 #: Glossary terms of each scene.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
-#: Style for a lecture hall: text larger than in presentation mode elsewhere, and titles twice as large.
-_HALL = f"""<style>html:root {{ font-size: {HALL_TEXT}px }}
+#: Style for a lecture hall: larger text than presentation mode has on other pages, and titles twice as large
+#: as text.
+_LECTURE_STYLE = f"""<style>html:root {{ font-size: {LECTURE_TEXT_SIZE}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
-#: Print style without the app's frame.
+#: Print style, which hides the app's sidebar, header and checkboxes.
 _PRINT = """<style>@media print {
 [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stCheckbox] { display: none }
 }</style>"""
 
 
 def show_lesson() -> None:
-    """Show the scene that the address names, the recap, or a text for a separate window."""
+    """Show what the address names: a scene, the recap, or a text in a separate window."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))
@@ -108,7 +113,7 @@ def show_lesson() -> None:
         else:
             _show_recap()
     if presented():
-        st.html(_HALL)
+        st.html(_LECTURE_STYLE)
         # In presentation mode the lecturer explains the terms, and the scene fills the screen.
         return
     with st.container(horizontal=True):
@@ -118,7 +123,7 @@ def show_lesson() -> None:
 
 
 def _ask_for_scene() -> str:
-    """Show a control with all scenes between the back and next buttons."""
+    """Show the back button, a control with all scenes, and the next button; return the chosen scene."""
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):

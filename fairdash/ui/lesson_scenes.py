@@ -40,14 +40,14 @@ Pictures = list[dict[str, Any]]
 #: Share of the window's height for a picture: normally, and in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
-HALL_TEXT = 24
+LECTURE_TEXT_SIZE = 24
 #: Duration of an animation in milliseconds.
 _ANIMATION_MS = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Slider of the lesson, whose value is in the address.
+    """Slider or selector of the lesson, whose value is stored in the address.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Control:
 def drawn(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """Return a picture in the stage's format from a figure for each state; all users share the picture.
+    """Return an animated picture for :func:`show_stage`, from a figure per state; callers cache the picture.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ def drawn(
     large
         Whether the picture is for presentation mode.
     table
-        Title, trace and column of a table for readers who can't see the picture.
+        Title of a table for readers who can't see the picture, name of the trace it shows, and column header.
     """
     if large:
-        enlarged(figures[0], HALL_TEXT)
+        enlarged(figures[0], LECTURE_TEXT_SIZE)
     spec, moves = moving(figures)
     return {"spec": spec, "moves": moves, "alt": alt, "table": table}
 
@@ -98,9 +98,9 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a scene's pictures, from :func:`drawn`, under a slider, whose release updates the address."""
+    """Show a scene's pictures, made by :func:`drawn`, under a slider; its release updates the address."""
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
         st.query_params[slider.name] = list(slider.values)[stop]
         if variants:
@@ -113,7 +113,7 @@ def show_moving(
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            # With many values, ticks would look like a comb, so there are none.
+            # Ticks for 12 or more values would be too close to each other.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
             "play": _ANIMATION_MS / (len(slider.values) - 1),
@@ -131,21 +131,21 @@ def show_moving(
     show_stage(
         data,
         key=KEY("stage", scene),
-        on_release=let_go,
+        on_release=store_position,
         presented_share=_PRESENTED_SHARE,
-        presented_text=HALL_TEXT,
+        presented_text=LECTURE_TEXT_SIZE,
     )
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the move of the trace in the first figure that the table shows."""
+    """Return a table for readers who can't see the picture; its cells follow a trace of this picture."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
     traces = picture["spec"]["data"]
     part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
-    ours = {"figure": 0, "kind": "trace", "part": part}
-    place = next((k for k, each in enumerate(moves) if ours.items() <= each.items()), None)
+    shown_trace = {"figure": 0, "kind": "trace", "part": part}
+    place = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
     if place is None:
         return None
     rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
@@ -159,7 +159,7 @@ def guesses() -> dict[str, str]:
 
 
 def guessed(name: str) -> bool:
-    """Ask for a guess until the reader makes one, and return whether there is a guess."""
+    """Show the reader's guess and the answer, or ask for a guess; return whether there is a guess."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
@@ -174,7 +174,7 @@ def guessed(name: str) -> bool:
 
 
 def guess_in_words(name: str) -> str:
-    """Return the reader's guess at a scene and the answer, in Markdown."""
+    """Return the reader's guess in a scene and the correct answer, in Markdown."""
     if name not in guesses():
         return "No guess yet."
     guess, right = guesses()[name], SCENES[name].right
@@ -182,7 +182,7 @@ def guess_in_words(name: str) -> str:
     return f"Your guess: *{guess}*. {verdict}"
 
 
-#: Name of a page, and the parameters that open a scene's state on this page.
+#: Name of a page, and the parameters with which this page shows the data of a scene.
 Lab = tuple[str, Mapping[str, str]]
 
 
@@ -202,7 +202,7 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Show an animated scene: pictures, with the guess and a sentence next to the pictures."""
+    """Show an animated scene: its pictures and, next to them, the guess, a sentence and a link."""
     left, right = columns or st.columns([3, 1])
     with right:
         if answered := guessed(scene):
@@ -212,12 +212,12 @@ def _play(
         show_moving(scene, pictures(answered), slider=slider, variants=variants)
 
 
-#: Scene 1: a curve to drag, with two dials that the browser updates, and dots that move with the curve.
+#: Number of dots in scene 1, which follow the curve that the reader drags.
 _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address, or the hump if the address has no curve that this scene can show."""
+    """Return the curve in the address; if there is none, or scene 1 can't show it, return the hump curve."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -231,7 +231,7 @@ def show_curve() -> None:
     with right:
         answered = guessed("1")
         answer = st.empty()
-        way = st.container()
+        link_place = st.container()
     with left:
         draw = st.components.v2.component(
             "fairdash_curve",
@@ -259,7 +259,7 @@ def show_curve() -> None:
         points_to_address(points)
     if answered:
         answer.markdown(lesson.curve_sentence(points))
-    with way:
+    with link_place:
         to_lab(*lab_of(points))
 
 
@@ -276,11 +276,11 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """Return a control's values: numbers as in the address, with their display text."""
+    """Return the values of a control: a map from a number, as written in the address, to its display text."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 
-#: Scene 2: the two functions that straighten the cloud.
+#: Scene 2, in which f and g straighten a scatter plot: number of steps of its animation.
 FRAMES = 20
 _BENT = Control(
     label="How far",
@@ -386,7 +386,7 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
     alt = "Average price by age during training, and the adversary's function g of age."
-    description = "The adversary's value, HGR from a new estimator, and the error, against steps."
+    description = "HGR by the adversary and by a newly trained network, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
     return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
 
@@ -404,7 +404,7 @@ _WEIGHT = Control(
 def show_payers() -> None:
     columns = st.columns([3, 1])
     with columns[0]:
-        # The two parts of the scene have different questions and axes.
+        # The two fairness objectives have different questions and axes.
         objective = choose(
             "Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"), hidden_label=True
         )
@@ -422,7 +422,7 @@ def show_payers() -> None:
 def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pictures:
     points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
     edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
-    # Before the guess, only the standard model is shown.
+    # Before the guess, the pictures show only the standard model.
     shown = [lam if answered else 0.0 for lam in lesson.payers_lams()]
     fronts = [
         payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)
@@ -438,8 +438,8 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
         )
         for lam in shown
     ]
-    alt = "Average by age of the standard model and of the chosen one."
-    of_fronts = "Root mean squared error against HGR for each weight, with the noise floor."
+    alt = "Average prediction by age, for the standard model and the chosen model."
+    of_fronts = "Root mean squared error against HGR, one point per weight of fairness, with the noise floor."
     table = ("The chosen model's averages as a table", "chosen", "Age")
     return [drawn(profiles, alt=alt, large=large, table=table), drawn(fronts, alt=of_fronts, large=large)]
 

@@ -7,24 +7,24 @@ from pathlib import Path
 import streamlit as st
 
 from fairdash.jobs.queue import ensure_workers
-from fairdash.ui.access import let_in, show_who
+from fairdash.ui.access import require_sign_in, show_user
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import (
     PRESENTED,
     ask_for_presentation,
     freeze_imports,
+    make_folders_private,
     plain_errors,
     presented,
-    say_what_was_open,
 )
-from fairdash.ui.home import show_visit
+from fairdash.ui.home import show_tour_step
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
 
 HERE = Path(__file__).parent
 
-# The icon is a file, because Streamlit loads named icons of a tab from another server.
+# The tab's icon is a file, because Streamlit would load a named icon from another server.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
 # Pages begin directly below the header, so that the answer is visible without scrolling.
@@ -39,16 +39,16 @@ if presented():
     st.html(PRESENTED)
 forget_what_was_deleted()
 chosen = st.navigation(sections())
-let_in()
+require_sign_in()
 with plain_errors():
-    say_what_was_open()
+    make_folders_private()
     ensure_workers()
 with plain_errors():
-    show_visit(chosen)
+    show_tour_step(chosen)
     chosen.run()
     ask_for_presentation()
 with plain_errors(), st.sidebar:
-    show_who()
-    # The caption is drawn after the page, because the page may have chosen another data set.
+    show_user()
+    # Draw the caption after the page, because the page may change the data set in use.
     st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

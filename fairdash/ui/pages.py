@@ -14,8 +14,9 @@ from fairdash.ui.serving import app_folder
 
 _FOLDER = app_folder() / "pages"
 
-#: Pages by name, with section, script, title and icon. The name is the page's address; Home has the root. A
-#: page without a title is a former address, which redirects and is not in the navigation.
+#: Pages by name, with section, script, title and icon. The name is the page's address, except for Home, which
+#: has the root address. A page without a title redirects from a former address, and the navigation does not
+#: list it.
 PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
@@ -50,9 +51,9 @@ def page(name: str) -> StreamlitPage:
 def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
     """Leave this page for another one.
 
-    A fragment of the old page may run every second, and the browser may already have requested its next run.
-    After the switch, Streamlit would return the browser to the old page, without content. Because Streamlit
-    ignores unknown fragments, this function forgets the fragments first.
+    If the old page has a fragment that runs every second, the browser may already have requested another run
+    of this fragment. Streamlit would then return the browser to the old page, without content. The function
+    therefore first forgets all fragments, because Streamlit ignores requests for unknown fragments.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from fairdash.training.sweep import STANDARD
 from fairdash.ui.access import current_owner
 from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
 from fairdash.ui.frame import chart, plain_errors, theme
-from fairdash.ui.jobs import show_go_on, show_status
+from fairdash.ui.jobs import offer_to_resume, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
 from fairdash.ui.text import safe
@@ -42,7 +42,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Return the user's name for the run, else its data, as text for :func:`fairdash.ui.text.safe`."""
+    """Return the run's name from the user, else the name of its data set; neither is escaped for Markdown."""
     return run.name or run.spec.source.title
 
 
@@ -59,7 +59,7 @@ def methods_of(run: Run) -> str:
 
 
 def line_of(run: Run, status: RunStatus) -> str:
-    """Return data, objective, methods, size, state and time, in Markdown."""
+    """Describe a run in one line of Markdown: data, objective, methods, size, state and time."""
     spec = run.spec
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
@@ -72,14 +72,14 @@ def line_of(run: Run, status: RunStatus) -> str:
 
 
 def missing_data(source: DatasetSource) -> str:
-    """Return a sentence on actions that need a missing upload; "" if the upload is available."""
+    """Explain what the user can't do because an upload is missing; return "" if the upload is available."""
     if isinstance(source, UploadSource):
         try:
             check_kept(source.sha256, owner=current_owner())
         except StorageError:
             return (
-                "The training file of this run is not on this machine. You can view the results, but not "
-                "train again or refit a model. Upload the same file on the Data page first."
+                "The training file of this run is not on this machine. You can view the results. To train "
+                "again or to refit a model, first upload the same file on the Data page."
             )
     return ""
 
@@ -92,10 +92,10 @@ SECONDS_BETWEEN_LOOKS = 1.0
 CHOSEN = KEY("chosen")
 #: Session keys of the filter by data, and of the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: Session keys of the message on the last import of a run, and of the number of imports.
-SAID, COUNT = KEY("said"), KEY("count")
-#: Maximum number of runs that are distinguishable on one chart.
-MOST = 6
+#: Session keys of the message about the last imported run, and of the number of imports.
+IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
+#: Maximum number of runs in one chart; the lines of more runs would be hard to distinguish.
+MAX_COMPARED = 6
 
 
 def show_runs() -> list[Run]:
@@ -117,7 +117,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Select these runs; if there is only one, the address names it."""
+    """Select these runs; if `ids` has only one, store it in the address."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
@@ -134,7 +134,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([id])
         return
     del st.query_params[Address.RUN]
-    # Opening the run reports whether it is deleted or damaged, or its id is invalid.
+    # This call raises an error that says whether the run is deleted or damaged, or its id is invalid.
     with plain_errors():
         Run(id, owner=current_owner()).spec  # noqa: B018
 
@@ -178,7 +178,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
-        # The title is not bold, because a screen reader would read the Markdown marks.
+        # The label has no bold text, because a screen reader would read the Markdown marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
         if not status.is_over:
@@ -258,7 +258,7 @@ def _show_one(run: Run) -> None:
         if not status.is_over:
             st.button("Stop", icon=":material/stop:", key=KEY("stop", run.id), on_click=_stop, args=(run,))
         elif not missing:
-            show_go_on(run)
+            offer_to_resume(run)
         if st.button(
             "Run again",
             icon=":material/replay:",
@@ -283,7 +283,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """Show a list of the results that the deletion affects, and the button of the second click."""
+    """Show what a deletion of the runs deletes and, below it, the button that deletes them."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(
@@ -320,21 +320,21 @@ def _delete(runs: list[Run]) -> None:
 
 def ask_for_file() -> None:
     """Import an exported run: check it, store it and select it."""
-    if message := st.session_state.pop(SAID, ""):
+    if message := st.session_state.pop(IMPORT_MESSAGE, ""):
         st.success(safe(message))
-    count = st.session_state.get(COUNT, 0)
+    count = st.session_state.get(N_IMPORTS, 0)
     with st.expander("Import a run", icon=":material/upload:"):
         file = st.file_uploader(
             "The zip file of a run",
             type=["zip"],
             help="Every file in the zip file is checked against its hash before anything is stored.",
-            # After an import, the field is empty, because the next file has another widget.
+            # Each import changes the key, so that the next widget is empty.
             key=KEY("file", count),
         )
         if file is not None:
             with plain_errors():
                 imported = import_run(file.getvalue(), owner=current_owner())
-                st.session_state[SAID], st.session_state[COUNT] = str(imported), count + 1
+                st.session_state[IMPORT_MESSAGE], st.session_state[N_IMPORTS] = str(imported), count + 1
                 choose([imported.run.id])
                 st.rerun()
 
@@ -347,18 +347,20 @@ def show_comparison(chosen: list[Run]) -> None:
     if len(finished) < len(chosen):
         missing = counted(len(chosen) - len(finished), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
-    if len(finished) > MOST:
-        st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen runs are compared.")
+    if len(finished) > MAX_COMPARED:
+        st.info(
+            f"A chart shows at most {MAX_COMPARED} runs. The first {MAX_COMPARED} chosen runs are compared."
+        )
     if len(finished) < 2:
         return
     runs = [
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
-        for letter, run in zip(string.ascii_uppercase, finished[:MOST], strict=False)
+        for letter, run in zip(string.ascii_uppercase, finished[:MAX_COMPARED], strict=False)
     ]
     if why := differences(runs):
         st.warning(safe(why))
         return
-    _show_front(runs, finished[:MOST])
+    _show_front(runs, finished[:MAX_COMPARED])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:

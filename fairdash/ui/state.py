@@ -23,7 +23,7 @@ KEY = Keys(__file__)
 AnyJob = TypeVar("AnyJob", Run, SearchJob, AuditJob)
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
-#: Session key of recipes that could not be stored on disk, by id.
+#: Session key of data sources whose description could not be stored on disk, by id.
 _UNSAVED = KEY("unsaved")
 
 
@@ -58,11 +58,11 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Use a data set, and deselect a run on other data."""
+    """Use a data set; if another one was in use, deselect the run, search and audit on it."""
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:
-        # Although the recipe is not on disk, this session can use the data.
+        # The source's description is not on disk, but this session can still use the data.
         name = source.id
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
@@ -74,7 +74,7 @@ def choose_source(source: DatasetSource) -> None:
 
 
 def chosen_run() -> Run | None:
-    """Return the selected run, which the address or the session names, or None.
+    """Return the selected run, which the address or the session names; None if no run is selected.
 
     If the run no longer exists, the function raises a RunError, and the next call returns None.
     """
@@ -82,7 +82,7 @@ def chosen_run() -> Run | None:
 
 
 def choose_run(run: Run | None) -> None:
-    """Select a run, or none."""
+    """Select a run; None deselects the current run."""
     _choose(run, Address.RUN)
 
 
@@ -92,7 +92,7 @@ def chosen_search() -> SearchJob | None:
 
 
 def choose_search(search: SearchJob | None) -> None:
-    """Select a search, or none."""
+    """Select a search; None deselects the current search."""
     _choose(search, Address.SEARCH)
 
 
@@ -102,7 +102,7 @@ def chosen_audit() -> AuditJob | None:
 
 
 def choose_audit(audit: AuditJob | None) -> None:
-    """Select an audit, or none."""
+    """Select an audit; None deselects the current audit."""
     _choose(audit, Address.AUDIT)
 
 
@@ -162,8 +162,8 @@ def choose(
     """Show a segmented control of `options`; the address stores the selected id.
 
     A control that Streamlit binds to the address would store the title instead of the id, and silently ignore
-    an unknown title. Here, a message above the control reports an unknown id, and the control shows the first
-    option until the user chooses.
+    an unknown title. With this function, a message above the control reports an unknown id, and the first
+    option is selected until the user chooses another.
 
     Parameters
     ----------
@@ -208,13 +208,13 @@ def _write(name: str, key: str) -> None:
     st.query_params[name] = str(st.session_state[key])
 
 
-#: Default points: a curve that rises, falls and rises.
+#: Default points: a curve that rises, falls, rises and falls.
 _POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
 _MAX_POINTS = 40
 
 
 def points_from_address() -> tuple[tuple[float, float], ...]:
-    """Return the points in the address, as ``points=-10:0,-5:6``, or else the default points."""
+    """Return the points in the address, such as ``points=-10:0,-5:6``, or the default points."""
     pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MAX_POINTS]]
     try:
         points = tuple((float(u), float(f)) for u, f in pairs)
@@ -224,7 +224,7 @@ def points_from_address() -> tuple[tuple[float, float], ...]:
 
 
 def points_to_address(points: tuple[tuple[float, float], ...]) -> None:
-    """Store the points in the address, so that users can share the address."""
+    """Store the points in the address, so that users can share the curve as a link."""
     text = ",".join(f"{u:g}:{f:g}" for u, f in points)
     if st.query_params.get(Address.POINTS) != text:
         st.query_params[Address.POINTS] = text

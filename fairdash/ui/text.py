@@ -17,9 +17,9 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 
 
 def safe(name: object) -> str:
-    """Escape a user's name for Markdown: no link, image, formula or HTML is rendered.
+    """Escape a name that a user chose, so that Markdown renders no link, image, formula or HTML in it.
 
-    Invisible characters are written out.
+    Invisible characters are replaced by visible codes.
     """
     return _MARKDOWN.sub(r"\\\1", visible(" ".join(str(name).split())))
 
@@ -34,14 +34,14 @@ def fixed(value: float, decimals: int = 3) -> str:
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-#: Terms by id: a Markdown sentence, with the symbol in bold, that uses only earlier symbols.
+#: Explanations of symbols, by id, in Markdown; each explanation uses only symbols explained before.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "
         "variable and any function of another. HGR is 0 only if the two variables are independent, and 1 if "
         "a function of one equals a function of the other exactly.",
         "f_and_g": "**f and g** are the two functions with this correlation: f of U (a prediction or "
-        "its error) and g of V (the sensitive attribute).",
+        "its error), and g of V (the sensitive attribute).",
         "lam": "**λ** (lambda) is the weight of fairness in training. A fair model minimises its error plus "
         "λ times a measure of dependence. A larger λ gives less dependence and more error.",
     }
@@ -49,7 +49,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 
 def in_lines(*terms: str) -> str:
-    """Return the meanings of these symbols (by default all), one in each line."""
+    """Return the explanations of these symbols (by default all), one per line."""
     return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
 
 

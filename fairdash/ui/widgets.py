@@ -22,12 +22,12 @@ from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 
-#: Maximum time in seconds for which the rerun after a click waits for the browser's request of the file. If
+#: Maximum time in seconds for which the rerun after a click waits until the browser requests the file. If
 #: the rerun ended before the request, Streamlit would forget the file, and the download would fail.
 SECONDS_TO_ASK = 5.0
 
 
-class Making:
+class FileOnRequest:
     """File that is made once, on the first request by the browser or the page.
 
     Parameters
@@ -44,7 +44,7 @@ class Making:
         self._failure: str | None = None
 
     def content(self) -> bytes:
-        """Return the content; on failure, raise a RunError without the cause, which the page shows."""
+        """Return the file's content; if it can't be made, raise a RunError (the page shows the cause)."""
         self._asked.set()
         self.failure()
         if self._content is None:
@@ -56,13 +56,14 @@ class Making:
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
-        """Explain, in Markdown, why the file can't be made; None if there is no failure."""
+        """Make the file if it is not yet made; return the reason in Markdown if this fails, else None."""
         with self._lock:
             if self._content is None and self._failure is None:
                 try:
                     self._content = self._make()
                 except Exception as error:
-                    # The page shows the error, and the log has its traceback.
+                    # download_file shows this text on the page; in_plain_words writes the traceback to the
+                    # log.
                     self._failure = in_plain_words(error)
         return self._failure
 
@@ -87,10 +88,10 @@ def download_file(
     label, name, mime, key, icon
         Text of the button, name and type of the file, and key and icon of the widget.
     """
-    making = Making(make)
+    making = FileOnRequest(make)
     state = KEY("making", key)
-    # This is the file for the current click; the new file is for the next click.
-    last: Making | None = st.session_state.get(state)
+    # `last` makes the file for the current click, and `making` for the next click.
+    last: FileOnRequest | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
     st.session_state[state] = making
@@ -102,7 +103,7 @@ def download_file(
 
 
 def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
-    """Show a button that downloads a table, or a function's table, as CSV that is safe in spreadsheets."""
+    """Show a button that downloads a table as CSV without cells that spreadsheets would run as formulas."""
     download_file(
         lambda: safe_csv(frame() if callable(frame) else frame),
         label=label,
@@ -113,26 +114,26 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
 
 
 def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """Show a button that makes a file from a run for the run's owner, and log the download."""
+    """Show a button that makes a file from a run and downloads it; the run's log records the download."""
     owner = current_owner()
 
-    def made() -> bytes:
-        # Checked again, because the run may have been deleted since the button was drawn.
+    def make_and_log() -> bytes:
+        # This raises an error if the run has been deleted since the button was drawn.
         Run(run.id, owner=owner)
         content = make()
         note_export(run.folder, content, file=button["name"], who=owner)
         return content
 
-    download_file(made, **button)
+    download_file(make_and_log, **button)
 
 
 _NONE = "None"
 
 
 def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
-    """Ask for an option of a plan, with the widget for its kind, and with its label, help and range.
+    """Ask for a plan's option in a suitable widget, with the label, help text and range of the option.
 
-    `more` contains the widget's key and settings of this page. If `more` contains `options`, such as a
+    `more` contains further arguments of the widget, such as its key. If `more` contains `options`, such as a
     table's columns, the user chooses one or several of them; None may be an option.
     """
     option = options_of(plan)[name]

@@ -1,1 +1,1 @@
-"""Views of results for readers: blocks, figures and reports."""
+"""Presentation of results: blocks of text and tables, figures, and reports."""

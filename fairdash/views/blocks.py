@@ -1,8 +1,8 @@
 """Content of pages, documents and commands as blocks: sentences, facts, figures and tables.
 
-A view makes the blocks once. :func:`document` renders the blocks as self-contained HTML,
-:func:`fairdash.ui.blocks.show_blocks` on a page, :func:`lines_of` in a terminal, and
-:func:`fairdash.utils.safe_csv.safe_csv` writes the tables.
+The same blocks have several outputs. :func:`document` renders them as self-contained HTML,
+:func:`fairdash.ui.blocks.show_blocks` shows them on a page, :func:`lines_of` returns lines for a terminal,
+and :func:`fairdash.utils.safe_csv.safe_csv` writes the tables.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from jinja2 import Environment
 
-#: Characters that would end a script element or a line of a script.
+#: Characters that could end a script element or a line of JavaScript, with their escapes.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are not addresses.
+#: Web addresses in the code of plotly.js, except names of XML vocabularies, which are not addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: Margin in pixels that a figure does not need if HTML shows its title above the plot.
+#: Margin in pixels that a figure has for its title, and does not need if HTML shows the title.
 _TITLE_ROOM = 56
-#: Maximum number of rows that a document prints of a table with a file.
+#: If a table is also in a file, a document prints at most this number of its rows.
 MAX_ROWS = 40
 #: Font size of axis titles, small enough for long titles on a phone.
 _AXIS_TITLE = 13
 #: Pattern of names of columns with p-values.
 _P_VALUE = re.compile("p(_|-value|$)")
-#: HTML elements of the parts of a document that are not paragraphs.
+#: HTML elements of texts that are not paragraphs, by role.
 _TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
 
 
 class Text(str):
-    """Text with a special role in a document.
+    """Text that is not an ordinary paragraph of a document.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Picture:
         """Plotly figure without titles, as JSON."""
         from plotly.io.json import to_json_plotly
 
-        # A copy as a figure would be slow, because plotly would validate every value.
+        # The change is made on a dict, because plotly would validate every value of a copied figure.
         bare = self.figure.to_dict()
         layout = bare["layout"]
         layout["title"] = {}
@@ -147,9 +147,9 @@ class Chart:
     id
         Name of the figure in the document.
     name, table
-        Name of the table in :data:`fairdash.views.figures.audit.FIGURES`, and the table.
+        Key of :data:`fairdash.views.figures.audit.FIGURES`, and the table with this name.
     names
-        Map of the roles price, sensitive, outcome and candidate to column names, "" for an unused role.
+        Column names by role (price, sensitive, outcome and candidate); "" for a role without a column.
     mean_price, gap_allowed
         Mean price, and largest acceptable gap, in the unit of a curve's values.
     """
@@ -183,9 +183,9 @@ class Table:
     file
         Name of the file with all rows, if a document prints only the first rows.
     shares
-        Columns that are shown in per cent.
+        Names of columns whose values are shown in per cent.
     words
-        Map of columns to maps of ids to display texts.
+        For each column with ids, a map of ids to display texts.
     """
 
     title: str
@@ -199,7 +199,7 @@ class Table:
     def of_rows(
         cls, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], note: str = ""
     ) -> Table:
-        """Make a table from rows."""
+        """Make a table from a title, column titles and rows of texts."""
         return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
 
     @property
@@ -246,7 +246,7 @@ Block = str | list[str] | dict[str, str] | Picture | Chart | Table
 
 
 def chapter(title: str, *blocks: Block) -> list[Block]:
-    """Return blocks below a heading; without blocks, return an empty list."""
+    """Return a heading and its blocks; if there are no blocks, return an empty list."""
     return [Text(title, "chapter"), *blocks] if any(blocks) else []
 
 
@@ -271,16 +271,17 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
-    """Return an HTML document in UTF-8 that any browser can show, prints well and loads nothing online.
+    """Return an HTML document in UTF-8, which any browser can show and print, and which loads nothing online.
 
-    The same blocks give the same bytes. Markup in the blocks is not escaped.
+    Equal blocks give equal bytes. Blocks of the type ``Markup`` are not escaped.
 
     Parameters
     ----------
     title
         Title of the browser's window.
     scripts
-        Whether plotly.js, about 5 MB, draws the figures in the browser. If not, figures are SVG pictures.
+        Whether plotly.js draws the figures in the browser, which adds about 5 MB. If not, figures are SVG
+        pictures.
     """
     drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
     return (
@@ -303,9 +304,10 @@ def as_script_json(text: str) -> Markup:
 
 @cache
 def plotly_script() -> Markup:
-    """Return the code of plotly.js, in which every web address is made unreachable.
+    """Return the code of plotly.js, with every web address replaced by one that does not exist.
 
-    Only maps would load data, and fairdash draws none. The document's security policy also forbids requests.
+    In plotly.js only maps load data, and fairdash draws no maps. The document's security policy also forbids
+    requests.
     """
     from plotly.offline import get_plotlyjs
 
@@ -315,21 +317,21 @@ def plotly_script() -> Markup:
 @cache
 def templates() -> Environment:
     """Return the templates of documents, which escape inserted text and show invisible characters."""
-    # Documents are optional, so jinja2 is imported only when a document is made.
+    # Import jinja2 here, because only documents need it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
-        finalize=_plainly,
+        finalize=_escaped_for_documents,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _plainly(value: object) -> object:
-    # Markup is made by this function, or by a figure, in which theme.escaped has escaped all names.
+def _escaped_for_documents(value: object) -> object:
+    # Markup comes only from this module and from figures, whose names theme.escaped has escaped.
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return unbroken(visible(value))

@@ -8,10 +8,13 @@ from fairdash.ui.learn import show_answer, show_data_set
 
 st.title("Which method has the smallest error at equal dependence?")
 st.markdown(
-    "Each method is trained at several weights λ. Validation rows choose the λ at which the dependence is "
-    "75, 50 or 25 % of the standard network's, and test rows give the error. No method minimises the "
-    "measures of dependence used here."
+    "Each method is trained at several weights λ. On validation rows, we choose the λ at which the "
+    "dependence is 75, 50 or 25 % of that of the standard network. The errors are from test rows. No method "
+    "minimises any of the "
+    "measures of dependence on this page."
 )
 show_answer()
 show_data_set()
-st.caption("`fairdash bench` compares methods on your data by the same protocol, including your own methods.")
+st.caption(
+    "The command `fairdash bench` compares methods on your data in the same way, including your own methods."
+)

@@ -1,4 +1,4 @@
-"""Paper page: the tables and figures of the paper next to ours."""
+"""Paper page: the tables and figures of the paper beside our results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fairdash.ui.paper.figures import show_part
 from fairdash.ui.paper.table1 import show_in_short
 from fairdash.ui.text import explain
 
-st.title("Do the paper's results hold up?")
+st.title("Can we reproduce the paper's results?")
 show_in_short()
 show_part()
 explain()
 st.caption(
     "The paper: V. Grari, B. Ruf, S. Lamprier, M. Detyniecki, “Fairness-Aware Neural Rényi Minimization for "
-    "Continuous Features”. Our figures come from results that are installed with fairdash."
+    "Continuous Features”. Our results are installed with fairdash; the page computes nothing."
 )

@@ -85,7 +85,7 @@ def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
     methods = ["mean", "linear", "trees", "fair_tariff", "fair_tariff"]
     baselines = path(methods, [0.0] * 4 + [3.0], [0.0, 0.6, 0.58, 0.61, 0.2], [1.05, 0.41, 0.405, 0.4, 0.6])
     figure = front_without_marks(
-        shown, shown, error="mse", error_title="Test error (MSE ÷ the average's)", measure="hgr_kde",
+        shown, shown, error="mse", error_title="Test MSE ÷ MSE of the average", measure="hgr_kde",
         measure_title="HGR_KDE between prediction and age", method=FAIR[0], references=rows_of(references, *of),
         baselines=rows_of(baselines, *of), least_error=(0.45, 0.02), noise_at=tuple(test.loc[4, ["hgr_kde", "mse"]]),
         subtitle="399 test rows, mean of 5 random splits", theme=theme,

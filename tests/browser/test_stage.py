@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 FONT = {"size": 14, "color": "#1c2430"}
 AXIS = {"range": [0, 10], "gridcolor": "#ddd", "title": {"text": "axis"}}
 LINE = {"type": "scatter", "mode": "lines", "name": "line", "line": {"color": "#0072b2", "width": 2}}
-DOTS = {"type": "scatter", "mode": "markers", "name": "dots"}
+MAX_DOTS = {"type": "scatter", "mode": "markers", "name": "dots"}
 MARKER = {"color": "#0072b2", "symbol": "circle", "size": 8}
 
 
@@ -109,7 +109,7 @@ def test_missing_values_are_not_drawn_as_zero(page):
     bars = {"error_y": {"array": [1, 1, 1, None], "color": "#555"}}
     show(
         page,
-        [LINE | gone, DOTS | {"marker": MARKER} | gone | bars, {"type": "bar", "orientation": "h", "width": 0.5, "marker": MARKER, "x": [None, 4], "y": [1, 2]}],
+        [LINE | gone, MAX_DOTS | {"marker": MARKER} | gone | bars, {"type": "bar", "orientation": "h", "width": 0.5, "marker": MARKER, "x": [None, 4], "y": [1, 2]}],
         shapes=[{"type": "line", "x0": None, "x1": 3, "y0": 0, "y1": 1, "line": {"color": "#555"}}],
         annotations=[{"x": None, "y": 2, "text": "gone", "showarrow": False, "font": FONT}],
     )  # fmt: skip
@@ -135,7 +135,7 @@ def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(pa
     # In Plotly, traces and shapes take the value, and notes take its logarithm.
     show(
         page,
-        [DOTS | {"marker": MARKER, "x": [1, 10, 0], "y": [5, 5, 5]}],
+        [MAX_DOTS | {"marker": MARKER, "x": [1, 10, 0], "y": [5, 5, 5]}],
         x={"type": "log", "range": [0, 2]},
         shapes=[{"type": "line", "x0": 10, "x1": 10, "y0": 0, "y1": 10, "line": {"color": "#555"}}],
         annotations=[{"x": 1, "y": 5, "text": "ten", "showarrow": False, "font": FONT}],
@@ -168,7 +168,7 @@ def test_bars_and_shapes_are_clipped_at_the_axes(page):
 
 def test_arrow_keys_move_the_focus_from_one_data_point_to_the_next(page):
     known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
-    show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
+    show(page, [MAX_DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
     page.locator(".main-svg").first.focus()
     told = []
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
@@ -180,7 +180,7 @@ def test_arrow_keys_move_the_focus_from_one_data_point_to_the_next(page):
 def test_hovering_over_a_data_point_shows_its_tooltip(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
-    show(page, [DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])
+    show(page, [MAX_DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])
     mark, tip = page.locator("svg path[transform]").first.bounding_box(), page.locator(".tip")
     page.mouse.move(mark["x"] + 4, mark["y"] + 4)
     assert tip.locator("div").all_inner_texts() == ["a & co", "5.0, 12,350"]

@@ -196,7 +196,7 @@ def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening
     (found,) = read_confirmations(run)
     assert (str(found.point), found.number) == ("pearson:1.0", 1)
     assert ("not confirmed" if found.finds_link else "confirmed") in words(at)
-    assert "includes the 60 set aside" in words(at)
+    assert "also uses the 60 rows set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "Opening number 2" in "".join(each.value for each in at.warning)
@@ -211,7 +211,7 @@ def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings
         assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0
         return place.read_text(encoding="utf-8")
 
-    assert "have not been opened" in report("before.html")
+    assert "or choice has used these rows" in report("before.html")
     assert main(["runs", "confirm", run.id, "--lam", "1"]) == 0
     assert "60 rows set aside" in capsys.readouterr().out
     assert main(["runs", "confirm", run.id, "--lam", "0.5", "--json"]) == 0
@@ -219,7 +219,7 @@ def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
     assert "opened 2 times" in after
-    assert "60 set aside in every split" in after
+    assert "60 not used by any split" in after
 
 
 def test_a_settings_search_does_not_use_confirmation_rows(monkeypatch):

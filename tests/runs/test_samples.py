@@ -16,7 +16,7 @@ from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.state import DONE, RUNNING, JobContext, RunStatus, write_status
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.views.reports.comparison import ROW
-from fairdash.views.reports.content import data_facts, unsaid
+from fairdash.views.reports.content import data_facts, limits_of_comparison
 from fairdash.views.reports.report import render_report
 from fairdash.views.reports.sentences import nothing_learned
 from tests.runs.finished import PLAN, SOURCE
@@ -61,9 +61,9 @@ def test_page_and_report_name_the_sample(run: Run) -> None:
     words = "120 of 200 rows, drawn at random"
     assert comparison.sample == words
     assert data_facts(comparison, None)["Rows"].startswith(words)
-    assert any(words in line for line in unsaid(comparison))
+    assert any(words in line for line in limits_of_comparison(comparison))
     html = render_report(comparison, run_id=run.id, created=run.spec.created, is_preview=True).decode()
-    assert f"Preview: {words}; the whole run will have all rows" in html
+    assert f"This is a preview: {words}; the whole run will have all rows" in html
 
 
 def test_a_preview_without_gain_is_reported_as_nothing_learned_yet(run: Run) -> None:

@@ -213,7 +213,7 @@ def test_an_undetected_gain_or_dependence_hides_the_curve_and_states_the_rows_ne
     assert shows_nothing(parse_comparison(run))
     at = open_page("tradeoff", run=run.id)
     said = words(at)
-    cause = f"(If the {what} is as large as these|no sign of a {what})"
+    cause = f"(If the {what} is as large as estimated|no sign of a {what})"
     assert re.search(rf"{cause}.* (about|at least) [0-9,]+ rows", said)
     assert "No curve is drawn" in said
     assert "<b>What fairness costs</b>" not in charts(at)
@@ -246,6 +246,6 @@ def test_networks_are_compared_with_an_equally_fair_tariff() -> None:
         assert f"the best network {wins} against the tariff" in said
     harsh = replace(front, validation=changed(front.validation, "hgr_spline", 1.0))
     unfair = replace(comparison, fronts={comparison.objective: harsh})
-    assert networks_and_tariffs(unfair).startswith("No network is as fair")
+    assert networks_and_tariffs(unfair).startswith("On validation rows, no network has as little dependence")
     blind = replace(comparison.result, gain=Gain(error=1.001, error_se=0.01, is_beyond_noise=False))
     assert "No curve is drawn" in answer(replace(comparison, result=blind))

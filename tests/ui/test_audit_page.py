@@ -168,14 +168,14 @@ def test_a_model_with_named_inputs_is_matched_to_columns_by_name(source: UploadS
     table = b"factor,level,relativity\nbase,,100\nage,18-40,1.5\nage,41+,1\n"
     at = calm(with_a_model(source, "tariff.txt", table))
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
-    for said in ("table of factors (text)", "takes these columns by name: age"):
+    for said in ("table of factors (text)", "finds these columns by name: age"):
         assert safe(said) in words(at)
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
     cancel(audit)
     # Names of coefficients begin with the names of columns, also for the sensitive attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))
-    assert safe("takes the columns of these terms by name: age, power") in words(at)
+    assert safe("finds the columns of these terms by name: age, power") in words(at)
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
     at = with_a_model(source, "m.txt", table.replace(b"base,,100\n", b""))
     assert safe("it has no base rate") in "".join(each.value for each in at.error)
@@ -270,7 +270,7 @@ def test_an_audit_of_the_prediction_of_a_run_is_compared_with_the_front_of_the_r
     labels = ("Price, or prediction", "Sensitive attribute", "Outcome")
     assert [values[label] for label in labels] == ["price", "Age", "Cost"]
     at = calm(open_page("audit", audit=asked(made, 1, 8).id))
-    assert "This price is the run's own prediction" in words(at)
+    assert "This price is the prediction of the run" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
 

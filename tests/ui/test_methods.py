@@ -61,7 +61,8 @@ def test_the_summary_counts_significant_differences():
     table.loc[6, ["more_low", "more_high"]] = -0.2, -0.05
     table.loc[9, ["more_low", "more_high"]] = -0.1, 0.3
     said = summary(table)[-1]
-    assert "in 2 cases. The interval is above 0 in 0 cases and below 0 in 1, on 1 of 2 sets" in said
+    assert "In 2 cases, an interval shows" in said
+    assert "The interval is above 0 in 0 cases and below 0 in 1 cases, on 1 of 2 sets" in said
 
 
 def test_a_reason_is_given_for_every_missing_method_result():

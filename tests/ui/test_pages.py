@@ -147,12 +147,14 @@ def test_settings_found_by_a_search_are_shown_and_adopted_by_one_click():
     table = at.dataframe[0].value
     assert table["Learning rate"].tolist() == ["0.02", "1e-06"]
     assert len(table) == len(search.read_result().frame)
-    tuned = named(at.checkbox, "Find learning rate")
+    tuned = named(at.checkbox, "First find the learning rate")
     assert tuned.value
     assert field(at, "Learning rate").disabled
     at = field(tuned.set_value(False).run(), "Learning rate").set_value(0.5).run()
     at = click(at, "Use these settings")
-    assert not named(at.checkbox, "Find learning rate").value, "what is found is not looked for again"
+    assert not named(at.checkbox, "First find the learning rate").value, (
+        "what is found is not looked for again"
+    )
     own = {"Learning rate": 2e-2, "Units of the predictor": "8 4", "Dropout": 0.1, "Weight decay": 0.005}
     for label, value in (own | {"Epochs": SHORT.n_epochs}).items():
         assert field(at, label).value == value

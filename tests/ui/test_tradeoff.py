@@ -31,7 +31,7 @@ from fairdash.training.methods import ModelKey
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
 from fairdash.ui.home import KEY, sentence
-from fairdash.ui.widgets import Making
+from fairdash.ui.widgets import FileOnRequest
 from fairdash.utils.text import number
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of
@@ -167,7 +167,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
 def test_an_unreachable_limit_and_missing_validation_rows_are_reported(finished_run, another_result):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"')
-    assert "Not reached here" in words(limit.set_value(0.0).run())
+    assert "No model reaches this goal" in words(limit.set_value(0.0).run())
     result = finished_run.read_result()
     parts = {
         name: {id: rows[rows["part"] != "validation"] for id, rows in getattr(result, name).items()}
@@ -252,7 +252,7 @@ def test_the_sentences_on_the_home_page_match_the_numbers_behind_them(curve):
     apart, before = (max(curve["mean"][k]) - min(curve["mean"][k]) for k in (end, 0))
     old, new = curve["rmse"][0], curve["rmse"][end]
     error = f"the root mean squared error grows from {old:.1f} € to {new:.1f} €"
-    assert f"differ by {apart:.0f} € across ages instead of {before:.0f} €, {error}" in words(at)
+    assert f"differ by {apart:.0f} € between ages instead of {before:.0f} €, {error}" in words(at)
     link = "no longer finds a link" if curve["p"][end] > 0.05 else "still finds a link"
     assert link in words(at)
     assert apart < before / 2, "what the page is about"
@@ -280,7 +280,7 @@ def test_a_damaged_model_is_reported_on_the_trade_off_page(run_of_two_methods):
 
 def test_a_download_file_is_created_once_for_simultaneous_requests():
     times = []
-    making = Making(lambda: times.append(1) or b"content")
+    making = FileOnRequest(lambda: times.append(1) or b"content")
     with ThreadPoolExecutor(4) as pool:
         assert {*pool.map(lambda _: making.content(), range(4))} == {b"content"}
     assert (making.failure(), len(times)) == (None, 1)
@@ -291,7 +291,7 @@ def test_a_failed_download_does_not_reveal_the_original_error():
         raise ValueError("could not convert string to float: 'Zoe'")
 
     with pytest.raises(RunError) as caught:
-        Making(make).content()
+        FileOnRequest(make).content()
     assert "Zoe" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -300,7 +300,7 @@ def test_a_failed_download_does_not_reveal_the_original_error():
 def test_a_clicked_download_is_kept_until_the_browser_fetches_it(run_of_two_methods, monkeypatch):
     """Afterwards the button is drawn again and the old file is deleted."""
     at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
-    monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
+    monkeypatch.setattr(FileOnRequest, "wait_until_asked", lambda making, seconds: seen.append(making))
     calm(press(at, "All figures (CSV)"))
     assert len(seen) == 1
 
@@ -336,7 +336,9 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_a
     assert control.options == views
     for each in views[2:]:
         control.set_value(each).run()
-        assert [part for part in (seen[each].sensitive_called, "Cells of") if part not in words(at)] == []
+        assert [
+            part for part in (seen[each].sensitive_called, "Combinations of") if part not in words(at)
+        ] == []
         assert f"{seen[each].b.lam:g}" in str(stage(at)["slider"])
         assert charts(at)
         # Cells are nominal: each is a point of its own, called by its name, and has no low or high third.

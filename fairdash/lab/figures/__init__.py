@@ -1,1 +1,1 @@
-"""Figures of the lab."""
+"""Figures of the simulation studies, the paper and the lesson."""

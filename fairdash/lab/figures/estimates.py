@@ -1,4 +1,4 @@
-"""Figures of estimators on one scene, and for the bivariate normal along ρ."""
+"""Figures of estimators on one scene, and of estimators on bivariate normal distributions against ρ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairdash.lab.truth import hgr2, information, middle, upper
 from fairdash.views.figures.parts import Values, corner_note, dots, limits, line, line_up, note
 from fairdash.views.figures.theme import REFERENCE, Theme, faded, new_figure
 
-_BAR, _BAND = 0.44, 0.84  # Heights as shares of a row
+_BAR, _BAND = 0.44, 0.84  # Heights as shares of the height of a row
 _ROW = 26  # Height of a row in pixels
 
 
@@ -31,10 +31,10 @@ class Group:
     title
         Heading above the bars of the group.
     ids
-        Ids of the estimators; an estimator without a value gets an empty row.
+        Ids of the estimators; the row of an estimator without a value is empty.
     exact
-        Exact value that all estimators of the group estimate, in [0, 1], or None if they estimate different
-        quantities.
+        Exact value of the quantity that all estimators of the group estimate, in [0, 1]; None if they
+        estimate different quantities.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """Marks that are collected in one trace, which is much faster than one trace per row."""
+    """Marks of all rows; one trace draws them together, which is much faster than one trace per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Rows:
 
 
 def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -> Rows:
-    """Return bars for measures between 0 and 1 on one scene.
+    """Collect the bars of measures with values between 0 and 1 on one scene.
 
     Parameters
     ----------
@@ -89,7 +89,8 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
     figure.update_layout(
         annotations=rows.notes,
         barmode="overlay",
-        # A held-out score may be far below 0, so its bar is cut off and its number is shown.
+        # A score on held-out rows may be far below 0. Its bar is then cut off, and the number shows the
+        # score.
         xaxis={"range": [max(min(0.0, lowest), -0.3) - 0.02, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={
             "range": [rows.height - 0.4, -0.8],
@@ -104,7 +105,7 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
 
 
 def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
-    """Add the row of an estimator; one without a value also has a row, because its value may follow."""
+    """Add the row of an estimator; the row is empty if the estimator has no value yet."""
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
     read, floor = row.get("value", math.nan), row.get("floor_q95", math.nan)
     value = abs(read) if measure.signed else read
@@ -126,7 +127,7 @@ def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: T
 
 
 def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
-    """Return the heading above a group's bars, with the exact value if all estimate the same quantity."""
+    """Return the heading above a group's bars; it includes the exact value if the group has one."""
     text = f"<i>{group.title}</i>"
     if group.exact is not None:
         text += " &nbsp;" + coloured(f"exact {digits(group.exact)}", REFERENCE)
@@ -137,7 +138,7 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
     places, titles = [bar["y"] for bar in rows.bars], [[bar["title"]] for bar in rows.bars]
     bars = []
     for name, column, height, colour, hover_text in (
-        ("noise floor", "floor", _BAND, theme.floor, "95 % of its noise below %{x:.3f}"),
+        ("noise floor", "floor", _BAND, theme.floor, "below %{x:.3f} in 95 % of cases without a link"),
         ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
     ):
         look: Values = {"orientation": "h", "width": height}
@@ -166,12 +167,12 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
 def digits(value: float) -> str:
     """Format with two decimals, or with fewer decimals for a large number."""
     if abs(value) < 0.005:
-        return "0.00"  # A value that rounds to zero has no minus sign.
+        return "0.00"  # Without this line, a value such as -0.001 would give “−0.00”.
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")
 
 
-#: Upper end of the axis of χ², because χ² has no upper bound.
+#: Upper end of the axis, which is needed because χ² has no upper bound.
 TOP = 3.0
 
 
@@ -185,7 +186,7 @@ def along_rho_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw the three quantities against ρ, with exact values as lines and estimates as points.
+    """Draw HGR², χ² and mutual information against ρ, with exact values as lines and estimates as points.
 
     Parameters
     ----------
@@ -264,10 +265,10 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     base
         Unit of mutual information, "nats" or "bits".
     printed, crossing
-        Threshold as printed, and point at which the bound crosses χ².
+        Threshold t as printed in the supplement, and value of χ² at which the bound equals χ².
     """
     words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
-    subtitle = "of the bivariate normal: each is a function of χ²"
+    subtitle = "of bivariate normal distributions: each term is a function of χ²"
     figure = new_figure(**words, subtitle=subtitle, theme=theme, height=460)
     x = np.linspace(0.0, 1.5, 301)
     hgr, chi2, mi = (quantity_colour(quantity, theme) for quantity in ("hgr", "chi2", "mi"))
@@ -275,7 +276,7 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
         ("χ²", x, chi2, "solid", 4),
         ("HGR²", hgr2(x), hgr, "solid", 6),
         ("1 − 2^(−2I)", middle(information(x, base)), mi, "solid", 2.5),
-        ("the same with log(1 + χ²) for I", upper(x, base), theme.text, "dash", 2.5),
+        ("the same term with log(1 + χ²) in place of I", upper(x, base), theme.text, "dash", 2.5),
     )
     for name, y, colour, dash, width in lines:
         look: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
@@ -294,5 +295,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """Return an estimator's name for a figure of HGR², which is its square for estimators of HGR."""
+    """Return an estimator's name in a figure of HGR²; the name of an estimator of HGR gets a square."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

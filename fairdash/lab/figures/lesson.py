@@ -1,4 +1,4 @@
-"""Figures for the lesson: a cloud that becomes a line, memorised noise, the duel, and who pays."""
+"""Figures of the lesson: a scatter plot that becomes a line, memorised noise, the duel, and who pays."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ from fairdash.views.figures.theme import REFERENCE, Theme, figure_of, new_figure
 Array = NDArray[Any]
 
 _TALL = 520
-#: Line height of text, because plotly's default is smaller.
+#: Height of a line of text, which is larger than plotly's default.
 _SIZE = 14
 _DOTTED = "dotted: later steps"
-_CLOUD = "each dot is a policy, in standard deviations; the line has their slope"
+_CLOUD = "each dot is a policy, in standard deviations; line: regression line"
 _COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
-#: Pixels between lines of a legend, which also suffice for enlarged text.
+#: Pixels between the lines of a legend; this is also enough for enlarged text.
 _LINE = 25
 
 
 def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the first figure as plain values, and the changes in the others, for the stage's animation.
+    """Return the first figure as plain values, and how the other figures differ from it, for an animation.
 
     Parameters
     ----------
     figures
-        Figures of the same picture in each state, with the same traces, notes and shapes, and equal numbers
-        of points. The animation moves traces and notes and changes the heights of shapes.
+        The same picture in each state of the animation; all figures have the same traces, notes and shapes,
+        with the same numbers of points. The animation moves traces and notes, and changes the heights of
+        shapes.
     """
     drawn = [plain(figure, digits=5) for figure in figures]
     moves = []
@@ -81,7 +82,7 @@ def _picture(
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Return a figure built in one step, because adding traces to a plotly figure takes ten times as long.
+    """Build a figure in one call, because adding traces to an existing plotly figure takes ten times as long.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def _picture(
         Ticks of the horizontal axis.
     """
     frame = _frame(*words, theme)
-    # The axes are plain values, because the browser receives them as JSON.
+    # Convert the axes to plain values, because the browser receives them as JSON.
     axes = {
         "xaxis": frame["xaxis"] | {"range": [float(end) for end in across]} | (ticks or {}),
         "yaxis": frame["yaxis"] | {"range": [float(end) for end in up]},
@@ -102,7 +103,7 @@ def _picture(
 
 
 def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
-    """Return the symbol and name of each line (column, name, colour, symbol), names in the text colour."""
+    """Return a legend for `lines` (column, name, colour, symbol), with names in the text colour."""
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
         for k, (_, words, line_colour, symbol) in enumerate(lines)
@@ -111,16 +112,16 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """Draw the adversary's value on its training rows and on new rows, up to a number of training steps.
+    """Draw the adversary's value on its training rows and on new rows against the number of training steps.
 
     Parameters
     ----------
     readings
         Values as returned by :func:`fairdash.lab.lesson.noise_readings`.
     steps
-        Last step that is drawn in full colour; later values are faint.
+        Last step whose values have the full colour; later values are faint.
     answered
-        Whether to show the values on new and shuffled rows, which answer the question.
+        Whether to also show the values on new and on shuffled rows, which answer the scene's question.
     """
     x, names = readings["steps"], [f"{step:,}" for step in readings["steps"]]
     lines = [("own", "training rows", theme.chosen, "circle")]
@@ -151,7 +152,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """Draw the cloud between (u, v) and (f(u), g(v)), standardised, with its regression line.
+    """Draw standardised rows on the way from (u, v) to (f(u), g(v)), with their regression line.
 
     The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
     """
@@ -183,7 +184,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     curve
         Curve as returned by :func:`fairdash.lab.lesson.duel_by_age`.
     average
-        Average price, which a perfectly fair model charges everyone.
+        Average price; a perfectly fair model charges everyone this price.
     """
     sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
     lines = (
@@ -205,10 +206,16 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         for y, name, colour, dash, symbol in lines
     ]
     return _picture(
-        ("Average price by age", "blue: price; dashed: the adversary's g", "Age (years)", "Price (€)"),
+        (
+            "Average price by age",
+            "blue: price; dashed: the adversary's function g",
+            "Age (years)",
+            "Price (€)",
+        ),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # The mean of a fifteenth of standardised values is at most √14, so the axis contains all of g.
+        # g is averaged over fifteenths of the rows. Such a mean of standardised values is at most √14, so
+        # this axis contains all of g.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
         annotations=_names_of_people(theme),
@@ -229,7 +236,7 @@ def _names_of_people(theme: Theme) -> list[Values]:
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Draw the adversary's value, a new estimator's value and the error, up to a step.
+    """Draw the adversary's value, a new estimator's value and the error against the steps of the game.
 
     Parameters
     ----------
@@ -245,7 +252,7 @@ def duel_path_figure(
     is_past = states["step"].to_numpy() <= step
     lines = (
         ("j", "the adversary's value, J", theme.chosen, "circle"),
-        ("fresh", "HGR from a new estimator", REFERENCE, "diamond"),
+        ("fresh", "HGR by a new estimator", REFERENCE, "diamond"),
         ("mse", "error", theme.standard, "square"),
     )
     steps, traces = states["step"].to_numpy(), []
@@ -257,7 +264,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # Every frame has the trace of the mark, because the animation can only move existing traces.
+    # Draw the mark in every frame, because the animation can only move traces that exist in all frames.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
@@ -273,7 +280,7 @@ def duel_path_figure(
 def payers_front_figure(
     points: pd.DataFrame, *, lam: float, edge: float, around: pd.DataFrame, theme: Theme
 ) -> go.Figure:
-    """Draw error against dependence along λ, with the selected weight and the edge of the noise floor.
+    """Draw error against dependence with a point per λ, the selected λ, and the noise floor.
 
     Parameters
     ----------
@@ -284,7 +291,7 @@ def payers_front_figure(
     edge
         Upper edge of the noise floor.
     around
-        All points that the axes must include.
+        Points that the axes must include: those of all weights.
     """
     across, up = (
         _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
@@ -299,7 +306,8 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, options in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # Every state has the trace of the selected point, because the stage can only move existing traces.
+        # Draw the selected point in every state, because the animation can only move traces that exist in all
+        # states.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
@@ -351,7 +359,8 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # Every state has the trace of the selected model, because the stage can only move existing traces.
+        # Draw the selected model in every state, because the animation can only move traces that exist in all
+        # states.
         averages = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
         look |= {"text": [str(n) for n in averages["n"]]}
@@ -360,7 +369,7 @@ def payers_age_figure(
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
     shapes = _lines_of_people(theme)
     if residual:
-        words = ("Average error by age", "above 0: charged too much", "Age (years)", "Price − cost (€)")
+        words = ("Average error by age", "above 0: the price is too high", "Age (years)", "Price − cost (€)")
         shapes.append(line_across(0, colour=theme.quiet))
     return _picture(
         words,

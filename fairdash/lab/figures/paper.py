@@ -1,4 +1,4 @@
-"""Figures of the paper: its networks in training, averages by age, and published values next to ours."""
+"""Figures on the paper: its networks in training, averages by age, and published values beside ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairdash.utils.text import to_decimals
 from fairdash.views.figures.parts import Values, band, corner_note, dots, errors, line, note
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
 
-#: Centre, size and formula of each box in a picture 8 wide and 10 high, which is upright so that it fits a
+#: Centre, size and formula of each box. The picture is 8 wide and 10 high; it is upright so that it fits a
 #: phone.
 _BOXES = {
     "x": (1.85, 0.8, 3.5, 1.5, "<b>X</b>"),
@@ -29,7 +29,8 @@ _FORWARD = (
     ("x", "h"), ("s", "g"), ("h", "f"), ("h", "error"), ("f", "j"), ("g", "j"), ("error", "loss"),
     ("j", "loss"),
 )  # fmt: skip
-#: Gradients: start, end, name of the value, label, whether the network climbs it, and position of the label.
+#: Gradients: start, end, column of the value, label, whether the network ascends the gradient, and position
+#: of the label.
 _BACK = (
     ("j", "f", "grad_f", "∂J/∂θ<sub>f</sub>", True, (3.4, 6.4)),
     ("j", "g", "grad_g", "∂J/∂θ<sub>g</sub>", True, (7.2, 5.25)),
@@ -40,18 +41,18 @@ _MEANINGS = {
     "x": "Inputs of the predictor, without the sensitive attribute.",
     "s": "The sensitive attribute. Only the adversary sees this attribute.",
     "h": "This network descends the gradient of error + λ · dependence.",
-    "f": "Finds the function of the prediction most correlated with a function of S. Ascends the gradient "
-    "of J.",
-    "g": "Finds the function of S most correlated with a function of the prediction. Ascends the gradient "
-    "of J.",
-    "j": "The correlation of both, standardised on the batch: the neural HGR.",
-    "error": "Mean squared error. Charging everyone the average price gives 1.",
+    "f": "This network learns the function of the prediction that is most correlated with a function of S. "
+    "It ascends the gradient of J.",
+    "g": "This network learns the function of S that is most correlated with a function of the prediction. "
+    "It ascends the gradient of J.",
+    "j": "The correlation of f and g, standardised on the batch, is the neural estimate of HGR.",
+    "error": "Mean squared error. Charging everyone the average price gives an error of 1.",
     "loss": "The predictor's loss. λ is the weight of dependence.",
 }
 
 
 def architecture_figure(values: Mapping[str, float], *, lam: float, features: str, theme: Theme) -> go.Figure:
-    """Draw figure 3, with the networks of Fair HGR NN as boxes with formulas and gradients as arrows back.
+    """Draw figure 3: the networks of Fair HGR NN as boxes with formulas, and gradients as coloured arrows.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     """
     figure = new_figure(
         title="The Fair HGR NN in training",
-        subtitle=f"epoch {values['epoch']:.0f}; coloured: gradients back",
+        subtitle=f"epoch {values['epoch']:.0f}; coloured arrows: gradients",
         x="",
         y="",
         theme=theme,
@@ -106,7 +107,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
-    """Return a line from the edge of one box to that of another, shifted so that all arrows are visible."""
+    """Return a line from the edge of one box to the edge of another; the shift keeps arrows apart."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
@@ -117,15 +118,15 @@ def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dic
 
 
 def _edge(box: str, towards: str) -> tuple[float, float]:
-    """Return the point at which the line between two centres leaves the first box."""
+    """Return the point at which the line between the centres of two boxes leaves the first box."""
     x, y, width, height, _ = _BOXES[box]
     dx, dy = _BOXES[towards][0] - x, _BOXES[towards][1] - y
     scale = min(width / 2 / abs(dx) if dx else float("inf"), height / 2 / abs(dy) if dy else float("inf"))
     return x + dx * scale, y + dy * scale
 
 
-#: Colour, marker and dash of each method, except that the theme defines the colour of the standard network.
-_LOOKS = {
+#: Colour, marker and dash of each method; the colour of the standard network comes from the theme.
+_STYLES = {
     "standard": ("", "circle", "solid"),
     "hgr_nn": ("", "diamond", "solid"),
     "chi2_nn": (OTHERS[0], "square", "dash"),
@@ -137,10 +138,10 @@ def by_age_figure(
     profile: pd.DataFrame, *, names: Mapping[str, str], level: float, title: str, subtitle: str, y: str,
     theme: Theme,
 ) -> go.Figure:  # fmt: skip
-    """Draw figure 4: average price, or residual, by age for several methods, with a 95 % band of the first.
+    """Draw figure 4: average price or residual by age for several methods, with the first method's 95 % band.
 
-    The bands of the other methods are about as wide and would cover each other, so touching a point shows its
-    interval.
+    The bands of the other methods have a similar width and would cover each other, so their intervals are
+    shown only in hover texts.
 
     Parameters
     ----------
@@ -152,13 +153,13 @@ def by_age_figure(
         Height of a horizontal line, at the average price, or at 0 for residuals.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=500)
-    # The key is above the plot, because no corner of the plot is free in every view.
+    # The legend is above the plot, because every corner of the plot contains a line in some view.
     figure.update_layout(margin={"t": 116})
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
     keys: list[str] = []
     for method, name in names.items():
         of_method = profile[profile["method"] == method]
-        colour, symbol, dash = _LOOKS[method]
+        colour, symbol, dash = _STYLES[method]
         colour = colour or (theme.standard if method == "standard" else theme.chosen)
         if not keys:
             interval = (of_method["s_mean"], of_method["low"], of_method["high"])
@@ -181,7 +182,7 @@ def by_age_figure(
     return figure.add_annotation(corner_note(key, y=1.01, yanchor="bottom", colour=theme.text))
 
 
-#: Marker of each method, for figures in which colour has a different meaning.
+#: Marker of each method in figures where the colour does not show the method.
 MARKERS: Mapping[str, str] = {
     "standard": "circle",
     "hgr_nn": "diamond",
@@ -191,11 +192,12 @@ MARKERS: Mapping[str, str] = {
     "hgr_spline": "star",
     "cca_spline": "hexagon",
 }
-#: Height of a lane in pixels, number of lanes that fit in a chart, and number of lanes between two measures,
-#: with room for the legend.
+#: Height in pixels of a method's line (“lane”), number of lanes that fit in a chart, and space between two
+#: measures in lanes. The height of the legend follows.
 _LANE, _LANES, _GAP = 17, 26, 0.8
 _LEGEND = 120
-#: Start of a logarithmic axis, because published values have three digits.
+#: Lower end of a logarithmic axis; the smallest published value above 0 is 0.001, because values have three
+#: digits.
 _SMALLEST = 0.001
 
 
@@ -210,18 +212,19 @@ def dots_figure(
     log: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """Draw published values (hollow) and ours (full), in a group of lanes per measure with a lane per method.
+    """Draw published values (hollow) and ours (full): a group of lines per measure, one line per method.
 
     Parameters
     ----------
     values
         Columns ``measure``, ``method``, ``paper`` (NaN if no value is published), ``ours``, ``error`` (the
-        standard error of ours) and ``floor_q95``, the value that 95 % of values of independent data do not
-        reach (NaN for an error).
+        standard error of ours) and ``floor_q95``, which 95 % of values do not reach if predictions and
+        attribute are independent (NaN for an error).
     titles, names
         Display names of measures and methods, in the order of drawing.
     log
-        Whether the axis is logarithmic, from 0.001; smaller values are drawn at its left edge.
+        Whether the axis is logarithmic. It then begins at 0.001, and smaller values are drawn at its left
+        edge.
     """
     low = _SMALLEST if log else 0.0
     table, ticks = _lanes(values, list(titles), list(names))
@@ -263,7 +266,7 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the rows to draw with their lanes from the top, and the middle of each measure's lanes."""
+    """Return the rows to draw with their lanes, counted from the top, and the middle lane of each measure."""
     parts, ticks, place = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")
@@ -283,7 +286,7 @@ def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
 
 
 def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
-    """Draw lines from the published values to ours; values that the paper lacks have no line."""
+    """Draw lines from the published values to ours; if the paper has no value, there is no line."""
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]

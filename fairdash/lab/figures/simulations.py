@@ -1,4 +1,4 @@
-"""Figures of simulations: a scene's rows, the learned functions, and the estimates as noise grows."""
+"""Figures of simulations: the rows of a scene, learned functions, and estimates against the noise level."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.measure import Measure
 from fairdash.dependence.registry import REGISTRY
 from fairdash.lab.estimates import target_of
-from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.data import sampled_rows
 from fairdash.views.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
 
 Array = NDArray[np.float64]
 
-#: Marker and dash of the estimators with a curve of their own; the colour stands for the estimated quantity.
-_OWN = {
+#: Marker and dash of the estimators that often share a chart; the colour stands for the estimated quantity.
+_STYLES = {
     "hgr_spline": ("circle", "solid"),
     "hgr_kde": ("square", "dash"),
     "hgr_kde_scores": ("pentagon", "dashdot"),
@@ -61,12 +61,12 @@ class Mark:
     dash: str
 
     def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
-        """Return a line through marked points; `more` as in :func:`fairdash.views.figures.parts.line`."""
+        """Return a line with markers; `more` has the options of :func:`fairdash.views.figures.parts.line`."""
         look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
         return line(x, y, **look | more)
 
     def before(self, text: str) -> str:
-        """Return text preceded by the marker, in its colour."""
+        """Return text preceded by the estimator's marker in its colour."""
         return coloured(text, self.colour, GLYPHS.get(self.symbol, "●"))
 
 
@@ -76,14 +76,14 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """Return an estimator's style, in which colour shows the quantity, and marker and dash the estimator."""
+    """Return an estimator's style: the colour shows the estimated quantity, marker and dash the estimator."""
     place = list(REGISTRY).index(id)
     default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
-    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, default))
+    return Mark(quantity_colour(target_of(id), theme), *_STYLES.get(id, default))
 
 
 def short_name(id: str) -> str:
-    """Return the name next to a bar: the symbol, or the author if the symbol is not distinctive."""
+    """Return the name next to a bar: the symbol, or the author if several estimators have the same symbol."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -91,17 +91,17 @@ def short_name(id: str) -> str:
 
 
 def end_name(id: str) -> str:
-    """Return a name for the end of a line among HGR estimators, which omits “HGR”."""
+    """Return the name at the end of a line in a figure of HGR estimators; the name omits “HGR”."""
     return short_name(id).removeprefix("HGR_")
 
 
 def coloured(text: str, colour: str, glyph: str = "●") -> str:
-    """Return text after a dot in the colour of its line, because text in light colours is hard to read."""
+    """Return a coloured dot, then text in the text colour, because text in light colours is hard to read."""
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
 def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
-    """Return a line for the exact value, which is drawn below the estimates."""
+    """Return the line of the exact value, to be drawn below the estimates."""
     return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
 
 
@@ -116,7 +116,7 @@ def scatter_figure(
     height: int,
     curve_name: str = "F(U), without noise",
 ) -> go.Figure:
-    """Draw the rows of a scene as dots, and the function F as a line.
+    """Draw a scene's rows (U, V) as dots, and the function F as a line.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def scatter_figure(
         Name of the curve, written beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
-    sample = some_rows(len(u))
+    sample = sampled_rows(len(u))
     look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
     rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
@@ -151,16 +151,16 @@ def curves_figure(
     Parameters
     ----------
     curves
-        Columns ``id``, ``function``, ``x`` and ``y``. Curves are drawn with the sign and spread of the exact
-        curve on the given points, because scale and sign of a pair (f, g) are arbitrary.
+        Columns ``id``, ``function``, ``x`` and ``y``. Scale and sign of a pair (f, g) are arbitrary, so each
+        curve is drawn with the sign and the spread that the exact curve has on the same points.
     exact
         Points of the exact transformation.
     function
         Function to draw, "f" or "g".
     reach
-        Lowest and highest value of U, or of V, among the rows; beyond these values, no function is learned.
+        Lowest and highest value of U or V among the rows; the learned functions end at these values.
     log
-        Whether the axis of U, or of V, is logarithmic, which requires values above 0.
+        Whether the axis of U or V is logarithmic; all values must then be above 0.
     """
     variable = "U" if function == "f" else "V"
     title = f"The transformation {function} of {variable}"
@@ -180,8 +180,8 @@ def curves_figure(
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     height = max(high - low, 2.0)
-    # A spline may diverge in the last few rows, so the exact curve determines the range of the axis. The
-    # names are above the plot.
+    # The exact curve determines the range of the axis, because a spline may have extreme values at the last
+    # rows. The names are above the plot.
     across: dict[str, Any] = {"range": reach}
     if log:
         across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
@@ -189,20 +189,20 @@ def curves_figure(
 
 
 def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
-    """Return the curve with the mean, the spread and the sign of the exact one on the same points."""
+    """Return the curve scaled to the mean, the spread and the sign of the exact curve on the same points."""
     target = np.interp(x, exact_x, exact_y)
     centred, spread = curve - curve.mean(), float(curve.std())
     if spread == 0:
         return np.zeros(len(curve))
     sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
-    # If the exact curve is flat, its spread is 0 and cannot be compared.
+    # If the exact curve is flat, its spread is 0, and 1 is used instead.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
-#: Height in pixels of a figure along the noise.
+#: Height in pixels of a figure with the noise level on the x-axis.
 _TALL = 440
-#: Estimated quantity by its column, as a formula.
+#: Symbol or name of each estimated quantity, by its column.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
 
@@ -217,7 +217,7 @@ def noise_axis_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw each estimator's mean against noise, its range over the data sets as a band, and the exact curve.
+    """Draw each estimator's mean against noise, its range over the data sets as a band, and exact values.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def noise_axis_figure(
     ids
         Ids of the estimators to draw.
     evaluation
-        Form of the estimators, "ours" or "published"; estimators without a published form are drawn in our
-        form.
+        Form of the estimators, "ours" or "published"; an estimator that has no other published form is drawn
+        in ours.
     noise
         Noise level to mark.
     """
@@ -239,7 +239,11 @@ def noise_axis_figure(
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
     ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
-        series, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
+        series, mark, name = (
+            _in_form(lines[lines["id"] == id], evaluation),
+            mark_of(id, theme),
+            short_name(id),
+        )
         if series.empty:
             continue
         means = mark.line(
@@ -261,14 +265,14 @@ def noise_axis_figure(
     )
 
 
-def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the selected form, or in our form if there is only one."""
+def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
+    """Return the line of one estimator in the selected form, or in our form if it has no other."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
 
 def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
-    """Return names at the right ends of the lines, moved apart if they would overlap, as wide as a margin."""
+    """Add names at the right ends of the lines, moved apart if they overlap, and a margin for the names."""
     place, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
         place = min(y, place - 24 / _TALL)
@@ -289,11 +293,11 @@ def fig2_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw small multiples of the noise axis, with one panel per pattern in two columns.
+    """Draw estimates against the noise level in one panel per pattern, in two columns.
 
     The parameters are those of :func:`noise_axis_figure`, and ``quantity`` is the column of ``exact`` that
-    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound, so a
-    panel's axis ends above all its values.
+    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound, so
+    each panel has its own y-axis, which ends above its values.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
@@ -319,7 +323,7 @@ def fig2_figure(
         hover = f"{name} {at_noise}"
         figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
         for id in ids:
-            rows = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
+            rows = _in_form(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
             details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
             figure.add_trace(mark_of(id, theme).line(rows["noise"], rows["mean"], size=6, **details, **axes))
     names = [coloured("exact", REFERENCE)]
@@ -328,7 +332,7 @@ def fig2_figure(
 
 
 def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme) -> go.Figure:
-    """Draw the detection rate against noise, on a logarithmic axis, with 95 % intervals.
+    """Draw the detection rate with 95 % intervals against the noise level, whose axis is logarithmic.
 
     Parameters
     ----------
@@ -338,7 +342,7 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
         Ids of the estimators to draw.
     """
     words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
-    words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
+    words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which the link is detected (%)"}
     figure = new_figure(**words, theme=theme, height=_TALL)
     ends = []
     for id in ids:
@@ -357,8 +361,8 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
-        # The label is at the point where a line falls below one half, because lines are distinct at this
-        # height.
+        # A label is at the point where its line falls below one half, because lines are furthest apart at
+        # this height.
         above = series[series["rate"] >= 0.5]
         half = series.iloc[0] if above.empty else above.iloc[-1]
         ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))

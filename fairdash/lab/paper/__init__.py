@@ -1,8 +1,9 @@
-"""Tables and figures of the paper: its printed values and our committed results.
+"""Tables and figures of the paper: its printed values, and our results, which are stored with fairdash.
 
 In a checkout, ``python -m fairdash reproduce table1 --dataset crime`` writes ``results/table1_crime``: tables
-as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The studies are in
-``benchmarks/paper``, whose module ``judging`` compares them with the paper and writes the page's statements.
+as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The folder ``benchmarks/paper``
+contains the studies. Its module ``judging`` compares the results with the paper and writes the statements of
+the Paper page.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ COMMITTED = Path(__file__).parent / "results"
 #: File with all sentences that compare a result with the paper.
 JUDGED = "judged.json"
 
-#: Columns of Table 1 after the error, in the paper's order.
+#: Measures of dependence in Table 1, in the order of the paper's columns.
 FAIRNESS = ("hgr_nn", "hgr_kde", "hgr_rdc", "chi2_kde", "chi2_nn", "fairquant")
-#: Rows of Table 1, where ``chi2_kde`` is Mary2019.
+#: Methods of Table 1; ``chi2_kde`` is the paper's Mary2019.
 METHODS = ("standard", "hgr_nn", "chi2_nn", "chi2_kde", "mine")
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
-#: Data sets, by id, that stand in for one of the paper's data sets that is not available.
+#: For data sets of the paper that are not available: their ids, by the id of the data set used instead.
 STANDS_FOR = {"census_county": "census"}
 
-#: Household scenario: HGR at which the weights were selected, by objective.
+#: Household scenario: value of HGR for which the weights λ were selected, by objective.
 HOUSEHOLD_TARGETS = {"demographic_parity": 0.05, "equalized_residuals": 0.30}
 #: Household scenario: increase of the MSE over the standard network, which is "about 10 %" for all three fair
 #: methods.
@@ -42,7 +43,7 @@ HOUSEHOLD_INCREASES = {
     "demographic_parity": {"hgr_nn": 0.10, "chi2_nn": 0.10, "chi2_kde": 0.10},
     "equalized_residuals": {"hgr_nn": 0.67, "chi2_nn": 0.80, "chi2_kde": 0.98},
 }
-#: Household scenario: average price in € under demographic parity.
+#: Household scenario: average price in €, under demographic parity, that the paper gives.
 HOUSEHOLD_PRICE = 226.0
 #: Household scenario: HGR of the standard network's residuals.
 HOUSEHOLD_STANDARD_HGR = 0.61
@@ -51,15 +52,15 @@ HOUSEHOLD_STANDARD_HGR = 0.61
 def table1() -> pd.DataFrame:
     """Return Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and fairness measures.
 
-    The MSE is that of the standardised target, and FairQuant is in standard deviations of the target.
+    MSE refers to the standardised target, and FairQuant is in standard deviations of the target.
     """
     return pd.read_csv(Path(__file__).parent / "published" / "table1.csv")
 
 
 def row_of(dataset: str, method: str, objective: str) -> pd.Series:
-    """Return the row of Table 1; a stand-in uses the row of the data set that it represents.
+    """Return a row of Table 1; for a stand-in, return the row of the paper's data set that it replaces.
 
-    A method that the paper does not contain is compared with the paper's Fair HGR NN.
+    For a method that the paper does not contain, return the row of the paper's Fair HGR NN.
     """
     table = table1()
     named = method if method in METHODS else "hgr_nn"
@@ -73,7 +74,7 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyResult:
-    """Result of a study, with its provenance.
+    """Result of a study, and how it was computed.
 
     Parameters
     ----------
@@ -84,17 +85,17 @@ class StudyResult:
     command
         Command that reproduces the result in a checkout.
     seed
-        Only seed of the study.
+        Seed of all random numbers of the study.
     seconds
-        Processor time, in seconds, of all processes together, which is the wall time of one idle core.
+        Processor time of all processes together, in seconds.
     options
         All selected options, by name.
     notes
-        Sentences that a reader of the results should know.
+        Sentences that readers of the results should know.
     versions
         Versions by package, including Python and fairdash.
     machine
-        Kind of processor, and operating system.
+        Type of processor, and operating system.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -134,12 +135,12 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
 
 
 def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
-    """Return the names of committed studies that begin with `prefix`."""
+    """Return the names of stored studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
 
 
 def judged(study: str) -> dict[str, Any]:
-    """Return the findings of a study's committed result about the paper, by their place on the page."""
+    """Return the sentences that compare a study's stored result with the paper, by place on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
 
@@ -163,7 +164,7 @@ def title_of(name: str) -> str:
 
 
 def method_title(method: str) -> str:
-    """Return the title of a method, marked as ours if the paper does not contain it."""
+    """Return the title of a method; it says that the method is ours if the paper does not contain it."""
     suffix = "" if method in METHODS else " (ours)"
     return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, suffix)
 

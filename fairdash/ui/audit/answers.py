@@ -32,7 +32,7 @@ from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
 from fairdash.ui.frame import PICTURES
-from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
+from fairdash.ui.jobs import follow_job, offer_to_resume, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs import title_of
@@ -58,7 +58,7 @@ def show_audit(audit: AuditJob) -> None:
             whole = audit.read_result()
         whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A crossing is not a column, so no repair along a crossing is possible.
+        # A combination of attributes is not a column, so a price can't be repaired along it.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -78,7 +78,7 @@ def show_audit(audit: AuditJob) -> None:
         follow_job(audit)
         return
     show_status(audit, status)
-    show_go_on(audit)
+    offer_to_resume(audit)
 
 
 def show_result(
@@ -98,7 +98,7 @@ def show_result(
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # Only a price that is a column of the table can be compared with a front.
+            # A price that a model computes can't be compared with a front, which needs a column of the table.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -174,15 +174,15 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The figure at the top of the page is not repeated.
+    # The top of the page already shows this figure.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict for all attributes and crossings, and return the result along the selected one.
+    """Show the verdict by attribute and combination of attributes; return the selected result.
 
-    If there is only one attribute, the function shows nothing and returns the result.
+    If the audit has only one attribute, the function shows nothing and returns its result.
     """
     along = result.along
     if len(along) == 1:
@@ -194,7 +194,7 @@ def choose_attribute(result: AuditResult) -> AuditResult:
         range(len(along)),
         format_func=lambda k: safe(along[k].plan.columns.sensitive),
         key=KEY("along"),
-        help="Across the cells of crossed attributes, questions 1, 2, 5 and 10 are answered.",
+        help="For a combination of attributes, the audit answers only questions 1, 2, 5 and 10.",
     )
     return along[chosen]
 
@@ -205,7 +205,7 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """List earlier audits, each with a button that opens the audit; show nothing without audits."""
+    """Show a button for each earlier audit, which opens it; show nothing if there are no audits."""
     audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
@@ -224,7 +224,7 @@ def show_earlier() -> None:
 def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Return both results, with the changes since an earlier audit that the user chooses."""
+    """Add the changes since an earlier audit, which the user chooses, to both results, and return them."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -238,7 +238,8 @@ def _with_changes_since(
         [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",
+        help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
+        "drift.",
     )
     if chosen is None:
         return whole, result
@@ -257,7 +258,7 @@ def _named(audit: AuditJob) -> str:
 
 
 def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
-    """Show the nearest points of a front trained on the audited table, or a link to train one.
+    """Show the nearest models of a Pareto front trained on the audited table, or a button to train a front.
 
     Parameters
     ----------
@@ -291,7 +292,10 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return f"This price is the run's own prediction. The points cover the run's front ({rows})."
+        return (
+            "This price is the prediction of the run. The points of the table are spread over the run's "
+            f"Pareto front ({rows})."
+        )
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
         return (
@@ -299,10 +303,10 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
         )
     near = less.iloc[0]
     return (
-        f"The nearest point of the front depends less on “{safe(front.sensitive)}”. The dependence of this "
-        f"point is {near['dependence']:.3f}, and that of the price is {first['dependence']:.3f}. The error "
-        f"of this point is {near['error']:.3f}, and that of the price is {first['error']:.3f} (same rows: "
-        f"{rows})."
+        f"The nearest point of the front depends less on “{safe(front.sensitive)}” than the price does. The "
+        f"dependence of this point is {near['dependence']:.3f}, and that of the price is "
+        f"{first['dependence']:.3f}. The error of this point is {near['error']:.3f}, and that of the price "
+        f"is {first['error']:.3f} (same rows: {rows})."
     )
 
 
@@ -320,7 +324,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # The address may contain a file's hash, or a deleted run.
+            # This is the id of a file, or of a deleted run.
             continue
         if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
@@ -345,7 +349,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         table = source.table()
         source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # The run uses the same values as the audit.
+            # The audit accepts negative values as they are, and the run must use the same values.
             source_now = replace(
                 source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
             )
@@ -355,9 +359,9 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return the audit's columns as roles of a run, with all other roles of the table."""
+    """Return a run's column roles: those of the audit's columns and, for other columns, the table's roles."""
     names = [str(name) for name in table]
-    # The price of a model is not a column of the table.
+    # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None
     target = next(
         name

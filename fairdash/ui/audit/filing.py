@@ -24,7 +24,7 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Ask for a template and for the user's texts, which a stored audit stores, and offer the documents."""
+    """Ask for a template and for the user's texts, which are stored with the audit; offer the documents."""
     row = result.origin.get("model", {}).get("customer")
     with st.expander("Document for filing, with the headings of a rule"):
         rule = TEMPLATES[
@@ -36,7 +36,8 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             )
         ]
         st.caption(
-            f"Sources looked up on {rule.looked_up}. The document does not certify compliance with any rule."
+            f"Sources were last checked on {rule.looked_up}. The document does not certify compliance with "
+            "any rule."
         )
         blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
         place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
@@ -94,7 +95,7 @@ def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
 
 
 def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
-    """Return the texts of this audit or, if it has none, the texts of the owner's latest audit with texts."""
+    """Return the user's texts for this audit or, if there are none, those for the owner's latest audit."""
     if audit is None:
         return {}
     try:

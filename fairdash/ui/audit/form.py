@@ -42,11 +42,11 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its logarithm"}
-#: Roles of columns that a model of a price does not need.
+#: Meanings of columns that are not inputs of a pricing model by default.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the data that were in use before the user asked to audit an own table.
-_OWN = KEY("own")
-#: Data sets with prices: the policies of the example, and simulated policies, which need no connection.
+#: Session key of the id of the data in use when the user asked to audit a new table.
+_DATA_BEFORE_OWN_TABLE = KEY("own")
+#: Data sets with prices: the policies of the example, and simulated policies, which need no download.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
@@ -55,10 +55,10 @@ def show_example() -> None:
     """Show ways to start an audit, and the answers of the example audit."""
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_own_table("Audit a table of your own")
-        is_here = CATALOGUE["motor"].is_local()
-        source = MOTOR if is_here else SIMULATED
+        is_downloaded = CATALOGUE["motor"].is_local()
+        source = MOTOR if is_downloaded else SIMULATED
         st.button(
-            "Change the example's questions" if is_here else "Try it on simulated policies",
+            "Change the example's questions" if is_downloaded else "Try it on simulated policies",
             key=KEY("try"),
             icon=":material/edit_note:",
             on_click=choose_source,
@@ -74,19 +74,19 @@ def show_example() -> None:
 
 
 def wants_own_table() -> bool:
-    """Return whether the user asked to audit a table, and has not chosen other data since."""
-    return bool(st.session_state.get(_OWN, "") == _id_of_data_in_use())
+    """Return whether the user asked to audit a table, and has not chosen other data since then."""
+    return bool(st.session_state.get(_DATA_BEFORE_OWN_TABLE, "") == _id_of_data_in_use())
 
 
 def _offer_own_table(label: str) -> None:
     def ask() -> None:
-        st.session_state[_OWN] = _id_of_data_in_use()
+        st.session_state[_DATA_BEFORE_OWN_TABLE] = _id_of_data_in_use()
 
     st.button(label, key=KEY("own-table"), icon=":material/upload_file:", on_click=ask)
 
 
 def _id_of_data_in_use() -> str | None:
-    """Return the id of the data in use; None without data."""
+    """Return the id of the data in use; None if the address names no data."""
     return st.session_state.get(Address.DATASET)
 
 
@@ -149,8 +149,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return the audit's options for a model: empty if the price is a column, None without the file."""
-    # Models are only offered for uploaded tables, whose retention period also applies to the model's file.
+    """Return the audit's options for a model: {} if the price is a column, None if the file is missing."""
+    # Only uploaded tables allow a model, because its file is deleted at the end of the table's retention.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -194,7 +194,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file, with the errors of ``fairdash audit``."""
+    """Describe a model's file; a bad file raises the same errors as in ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -203,7 +203,7 @@ def _about_model(content: bytes) -> dict[str, Any]:
 def _ask_for_inputs(
     source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
 ) -> tuple[list[str], str | None]:
-    """Return the input columns of a model, empty if the file names them, and the output with the price."""
+    """Return a model's input columns (empty if its file names them), and the output that is the price."""
     if about is not None:
         st.caption(
             safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
@@ -217,11 +217,11 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # A term's name begins with a column's name, so the columns of terms are found by name.
+    # The name of a model's term begins with a column's name, so the input columns are found by name.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
-        st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
+        st.caption(safe(f"The model finds {of} by name: {', '.join(listed)}."))
         return [], output
     # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
@@ -238,7 +238,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Ask for the options of the plan except columns, three in a row, and return the answers."""
+    """Ask for all options of the plan except the columns, three per line, and return the values."""
     options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -258,32 +258,34 @@ def _ask_for_columns(
 ) -> Columns | None:
     """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
 
-    If a model computes the price, no column is the price.
+    If a model computes the price, `price` is its name and the function asks for no price column.
 
-    A new table has no selected features yet.
+    If `is_own_table`, the features begin with the suggestion instead of `roles`.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only for the sensitive attribute may a column have classes.
+    # A column of classes is allowed only as a sensitive attribute.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
     chosen_roles: dict[str, Any] = {"price": price}
 
-    def free(among: Iterable[str]) -> list[str]:
+    def not_taken(among: Iterable[str]) -> list[str]:
         return [name for name in among if name not in taken]
 
-    def one(
+    def ask_for_one(
         place: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
     ) -> str | None:
-        names = free(among)
+        names = not_taken(among)
         more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
         more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
         chosen_roles[role] = chosen = ask(place, Columns, role, **more)
         taken.append(chosen)
         return chosen
 
-    def several(place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any) -> Any:
+    def ask_for_several(
+        place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
+    ) -> Any:
         key = key or KEY("columns", table, role, *taken)
         chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
         return chosen_roles[role]
@@ -291,37 +293,42 @@ def _ask_for_columns(
     column, places = None, st.columns(2 if price is None else 3)
     if price is None:
         left, right = places
-        column = one(left, "price", _price_in(numbers, roles))
+        column = ask_for_one(left, "price", _price_in(numbers, roles))
         places = [right, *st.columns(2)]
-    sensitive = one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
-    outcome = one(places[1], "outcome", roles.target)
-    exposure = one(places[2], "exposure", roles.weight)
+    sensitive = ask_for_one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
+    outcome = ask_for_one(places[1], "outcome", roles.target)
+    exposure = ask_for_one(places[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
-        amounts = [column, outcome, one(left, "expected_cost", None), one(right, "candidate", None)]
-        taken.extend(several(right, "also", free(sensitive_ones)))
-        groups = one(left, "groups", roles.group or suggestion.group, names)
-        controls = several(right, "controls", free(names))
+        amounts = [
+            column,
+            outcome,
+            ask_for_one(left, "expected_cost", None),
+            ask_for_one(right, "candidate", None),
+        ]
+        taken.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
+        groups = ask_for_one(left, "groups", roles.group or suggestion.group, names)
+        controls = ask_for_several(right, "controls", not_taken(names))
         classes = [name for name in numbers if name not in taken or name == sensitive]
-        probabilities = several(left, "probabilities", classes)
+        probabilities = ask_for_several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
-        known = one(right, "known_class", None, others, disabled=not probabilities)
+        known = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known if probabilities else None
         begin = (*suggestion.features, *parts) if is_own_table else roles.features
-        features = several(
+        features = ask_for_several(
             st.container(),
             "features",
-            free(others),
-            default=[name for name in free(others) if name in begin and name not in left_out],
+            not_taken(others),
+            default=[name for name in not_taken(others) if name in begin and name not in left_out],
             placeholder="Every column without another role",
             key=KEY("features", table, *left_out, *taken),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
-        one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
+        ask_for_one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
         _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):
@@ -338,11 +345,11 @@ def _ask_for_columns(
 
 
 def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
-    """State that columns are parts of the price, with a button that includes or excludes these columns."""
+    """State that columns are parts of the price, with a button to use them as factors or leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
-    done = "used, although parts of the price" if used else "left out of the factors"
+    done = "used as factors, although they are parts of the price" if used else "left out of the factors"
     say(f"**{columns}** {done}: {safe(why)}.")
     button.button(
         f"Leave out {columns}" if used else f"Use {columns} anyway",
@@ -356,15 +363,15 @@ def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
 def _price_in(numbers: list[str], roles: Roles) -> str:
     """Return the column that is most likely the price, according to its role or else its header.
 
-    If no header means a price, the target may be a price, as in the household scenario.
+    If no header names a price, return the target, which is the price in the household scenario.
     """
     if roles.prediction is not None:
         return roles.prediction
-    not_it = {roles.weight, *roles.sensitive}
+    excluded = {roles.weight, *roles.sensitive}
 
     def clearness(name: str) -> int:
         meanings = meanings_of(name)
-        return 0 if name in not_it else max(meanings.get("premium", 0), meanings.get("price", 0))
+        return 0 if name in excluded else max(meanings.get("premium", 0), meanings.get("price", 0))
 
     best = max(numbers, key=clearness, default=roles.target)
     return best if clearness(best) else roles.target
@@ -373,7 +380,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Ask which amounts are totals over the exposure, which the audit divides by the exposure."""
+    """Ask which columns are totals over the exposure; the audit divides such totals by the exposure."""
     named = [name for name in amounts if name is not None]
     if exposure is None or not named:
         return []

@@ -29,7 +29,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """Return the data source in the address or session; if it is gone, show why and return the default."""
+    """Return the data source in the address or session; if it is deleted, say so and return the default."""
     try:
         return chosen_source()
     except FairdashError as error:
@@ -63,7 +63,7 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     plain = CatalogueSource(dataset=entry.id, options=options)
     if not entry.is_local():
         if not entry.needs_download:
-            bring(entry)
+            ask_for_missing_file(entry)
             return None
         if not download(entry, plain):
             return None
@@ -120,8 +120,8 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
     return True
 
 
-def bring(entry: CatalogueEntry) -> None:
-    """Explain how to obtain the data set's file, and offer its import, which reruns the page."""
+def ask_for_missing_file(entry: CatalogueEntry) -> None:
+    """Explain how to obtain the data set's file, and ask for the file; importing it reruns the page."""
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
@@ -149,7 +149,7 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
         if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
             choose_audit(None)
             go_to("audit", address={Address.DATASET.value: source.id})
-    # The user will probably start a preview next, whose worker needs seconds to start.
+    # Start a worker process now, which takes seconds, because the user will probably ask for a preview next.
     prepare()
 
 

@@ -20,7 +20,7 @@ from fairdash.tables.column_profile import ColumnProfile
 from fairdash.tables.suggestion import claims_in_total
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
-from fairdash.ui.data.roles import agree
+from fairdash.ui.data.roles import add_fix
 from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
@@ -51,7 +51,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     ):
         if own:
             with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
-                show_fixes(own, key=KEY("suggested", title, source.id), fix=agree, blocked=False)
+                show_fixes(own, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
     target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
@@ -77,8 +77,10 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
             exposure = safe(str(dataset.weight.name))
-            but = ", except claims used as a feature" if claims_in_total(dataset.features) else ""
-            st.caption(f"Means are weighted by exposure, {exposure}{but}.")
+            exception = (
+                ", except those of claims used as a feature" if claims_in_total(dataset.features) else ""
+            )
+            st.caption(f"Means are weighted by exposure, {exposure}{exception}.")
         st.dataframe(
             columns,
             hide_index=True,
@@ -107,7 +109,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
     """Show the dependence of the target on a sensitive column as a sentence and a figure."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
     verb = "depends on" if p_value <= ALPHA else "shows no detectable link with"
-    sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    sample = f" on a random sample of {n:,} rows" if dataset.n_rows > ROWS_MEASURED else ""
     weighted = "" if dataset.weight is None else "; rows are weighted by exposure"
     names = f"**{safe(dataset.called(target))} {verb} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
@@ -140,12 +142,12 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """State the rank correlation on all rows, and the weakest detectable one, if the sample shows no link."""
+    """State the rank correlation on all rows, its limit under independence, and the weakest detectable."""
     order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may remain undetected on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank "
-        f"correlation is {number(link.value)}, {order} the limit of {number(link.stays_within)} under "
-        "independence. With so many rows, the weakest rank correlation that a test detects is about "
+        f"correlation is {number(link.value)}, {order} the limit {number(link.stays_within)} under "
+        "independence. On this number of rows, the weakest rank correlation that a test detects is about "
         f"{number(link.smallest)}. Rank correlation detects only monotone links."
     )
 
@@ -173,7 +175,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Show the features that predict a sensitive attribute, after a background job with a progress bar."""
+    """Measure in a background job which features predict a sensitive attribute, and show the result."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
@@ -190,8 +192,8 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "The values are spline HGR on held-out rows. The noise floor is the same measure with the "
-            "sensitive column permuted. The p-values are corrected for "
+            "The values are spline HGR on held-out rows. The noise floor is the value of this measure "
+            "after the sensitive column is permuted. The p-values are corrected for "
             f"{counted(len(ranking.features), 'feature')} (Westfall and Young's step-down method). "
             "“Predicts” means p ≤ 0.05."
         )
@@ -207,17 +209,17 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State the number of proxies, the strongest proxy, and the joint result."""
+    """State how many features predict the attribute, which is strongest, and how well all do so jointly."""
     features = ranking.features
-    carriers = features[features["p_corrected"] <= 0.05]
+    predictors = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)
     sample = f" Measured on a random sample of {ranking.n_used:,} rows." if ranking.n_used < ranking.n else ""
-    if carriers.empty:
+    if predictors.empty:
         first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
     else:
-        top, ending = carriers.iloc[0], "" if len(carriers) != 1 else "s"
+        top, ending = predictors.iloc[0], "" if len(predictors) != 1 else "s"
         first = (
-            f"**{len(carriers)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
+            f"**{len(predictors)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
             f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:

@@ -36,19 +36,19 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
     if state not in st.session_state:
         st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
     st.session_state[FIXES] = state
-    agreed: tuple[Fix, ...] = st.session_state[state]
-    if agreed:
+    accepted: tuple[Fix, ...] = st.session_state[state]
+    if accepted:
         with st.container(horizontal=True):
-            for fix in agreed:
+            for fix in accepted:
                 label = f"{FIX_LABELS[fix.kind]}: {safe(fix.column)}"
                 st.button(
                     label,
                     key=KEY("undo", key, fix.kind, fix.column),
                     icon=":material/undo:",
-                    help="You chose this. Click to undo this change.",
-                    on_click=lambda fix=fix: take_back(fix),
+                    help="You chose this change. Click to undo it.",
+                    on_click=lambda fix=fix: undo_fix(fix),
                 )
-    return agreed
+    return accepted
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
@@ -56,23 +56,23 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
     try:
         return dataset_of(source)
     except DataError as error:
-        show_fixes(error.problems, key=KEY("problems", source.id), fix=agree, blocked=True)
+        show_fixes(error.problems, key=KEY("problems", source.id), fix=add_fix, blocked=True)
         return None
 
 
-def agree(fix: Fix) -> None:
-    """Add a fix for the current table, which replaces a fix that it excludes."""
+def add_fix(fix: Fix) -> None:
+    """Add a fix for the current table, and remove earlier fixes that contradict the new one."""
     state = st.session_state[FIXES]
     st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
-def agree_for(key: str, fix: Fix) -> None:
+def add_fix_for(key: str, fix: Fix) -> None:
     """Add a fix for the table with this key, even if the page has not shown the table yet."""
     state = fixes_key(key)
     st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 
 
-def take_back(fix: Fix) -> None:
+def undo_fix(fix: Fix) -> None:
     state = st.session_state[FIXES]
     st.session_state[state] = tuple(each for each in st.session_state[state] if each != fix)
 
@@ -82,13 +82,13 @@ def fixes_key(key: str) -> str:
 
 
 NO_COLUMN = "None"
-EVERY_ROW_ALIKE = "None: all rows have equal weight"
+EQUAL_WEIGHTS = "None: all rows have equal weight"
 #: Roles of at most one column: name in Roles, title, label for no column, and help.
-PARTS = (
+OPTIONAL_ROLES = (
     (
         "weight",
         "Exposure: the weight of a row",
-        EVERY_ROW_ALIKE,
+        EQUAL_WEIGHTS,
         "For example, the number of years that a policy ran. Every row needs a value above zero.",
     ),
     (
@@ -102,8 +102,8 @@ PARTS = (
         "group",
         "Group: rows that belong together",
         NO_COLUMN,
-        "For example, the policy number when a policy has one row per year. Splits keep the rows of a group "
-        "together, and tests count each group as one independent unit.",
+        "For example, the policy number if a policy has one row per year. The rows of a group stay "
+        "together in every split, and tests count a group as one independent unit.",
     ),
     (
         "time",
@@ -112,8 +112,8 @@ PARTS = (
         "A year or a date. The Train page can then test on the latest rows.",
     ),
 )
-#: Maximum number of columns that reveal the target and have a sentence and a button.
-MAX_SAID = 8
+#: Maximum number of warnings, each with a button, about columns that reveal the target.
+MAX_WARNINGS = 8
 #: Maximum number of characters of a display name.
 MAX_CHARACTERS = 60
 
@@ -121,12 +121,14 @@ MAX_CHARACTERS = 60
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
     """Ask for the roles of the columns; return None while target or sensitive column is missing.
 
-    `key` identifies the columns, for which choices are stored; `table` also identifies their cells.
+    `key` identifies the table's columns, and the user's choices are stored under it; `table` identifies
+    columns and cells.
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # Session keys of the chosen kind of target, and of its number of clicks, which resets dependent widgets.
+    # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
+    # targets. A new count resets the dependent widgets.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
@@ -134,7 +136,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         st.session_state[target_widget] = each.target
         st.session_state[state] = each, clicks + 1
         for fix in each.fixes:
-            agree_for(key, fix)
+            add_fix_for(key, fix)
 
     offer_pricing(offered, key=key, choose=price)
     left, right = st.columns(2)
@@ -161,35 +163,35 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         help="Predictions must not depend on these columns either. No model uses these attributes.",
         key=KEY("further", key, new_target, new_sensitive),
     )
-    # A choice is valid until the user chooses another target, or until a recipe with another target is
-    # edited.
+    # The chosen pricing target applies until the user selects another target column. It also ends when the
+    # stored roles already have its target and exposure.
     priced = wanted if wanted is not None and wanted.target == new_target else None
     if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
     n_others = len(columns) - 2 - len(further)
-    single = {part: getattr(begin, part, None) for part, *_ in PARTS}
+    single = {part: getattr(begin, part, None) for part, *_ in OPTIONAL_ROLES}
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
-        # A premium is the target, or the price of the target's claims, so it depends on the target.
+        # Which column is the existing price depends on the target: the premium may itself be the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
         places = st.columns(3)
-        for k, (part, title, none, about) in enumerate(PARTS):
+        for k, (part, title, label_without_column, about) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
             others = [column for column in columns if column not in taken]
             value = single[part]
             name = places[k % 3].selectbox(
                 title,
-                [none, *others],
+                [label_without_column, *others],
                 index=others.index(value) + 1 if value in others else 0,
                 help=about,
                 key=KEY("part", key, title, taken, clicks),
             )
-            single[part] = None if name == none else name
+            single[part] = None if name == label_without_column else name
             taken.append(single[part])
         others = [column for column in columns if column not in taken]
         charged = single["prediction"]
@@ -209,12 +211,13 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             exposure=new_weight,
             price=charged,
             group=single["group"],
-            # The check covers all columns, so that it need not run again when the user removes a column.
+            # The check covers suggested and chosen columns, so that it need not run again when the user
+            # removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
-    say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
+    show_columns_that_reveal_the_target(others, chosen, given=given, check=check, key=key)
     if given.policies is not None:
-        say_policies(given.policies, group=single["group"])
+        show_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
         same = known is not None and (known.target, known.weight) == (new_target, new_weight)
@@ -233,21 +236,21 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     )
 
 
-def say_policies(policies: Policies, *, group: str | None) -> None:
-    """State that rows belong to policies, and whether each policy counts as one unit."""
+def show_policies(policies: Policies, *, group: str | None) -> None:
+    """State that several rows belong to one policy, and whether splits and tests keep these rows together."""
     words = f"**{safe(policies.column)}** names {policies.in_words()}."
     if group is None:
         st.warning(
             f"{words} Choose this column as the group, because the rows of one policy are not independent."
         )
     elif group == policies.column:
-        st.caption(f"{words} Splits and tests keep the rows of a policy together.")
+        st.caption(f"{words} The rows of a policy stay together in splits and tests.")
 
 
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure, if a division makes sense."""
+    """Ask whether the target is divided by the exposure; return False at once if it can't be a rate."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
@@ -255,9 +258,9 @@ def ask_for_rate(
         begin,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
-        "of a year. Rows are weighted by exposure in both cases. With a Poisson loss, modelling the rate "
-        "equals modelling the counts with exposure as an offset. Switch this off if the target is already a "
-        "rate.",
+        "of a year. Rows are weighted by exposure whether or not the target is divided. With a Poisson "
+        "loss, modelling the rate equals modelling the counts with exposure as an offset. Switch this off "
+        "if the target is already a rate.",
     )
 
 
@@ -269,16 +272,14 @@ def ask_for_features(
     Parameters
     ----------
     others
-        Columns without another role.
-    known
-        Roles of the current recipe, if there is one.
+        Columns without another role. known Roles of the current recipe, if there is one.
     given, former
-        Suggestions for the current target, and for the target of the recipe.
+        Suggestions for the current target, and for the target of the stored roles.
     key
         Text that identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
-    begin = {column: begins(column, known, given=given, former=former) for column in others}
+    begin = {column: is_initially_a_feature(column, known, given=given, former=former) for column in others}
     widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
@@ -291,17 +292,19 @@ def ask_for_features(
     return tuple(chosen)
 
 
-def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
-    """Return whether a column is initially a feature, according to the recipe or else to the suggestion."""
+def is_initially_a_feature(
+    column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
+) -> bool:
+    """Return whether a column is initially a feature, from the stored roles or else from the suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # Roles of the recipe that were suggestions follow the new suggestion; roles that the user chose stay.
+    # Stored roles that equal the former suggestion follow the new suggestion; roles that the user chose stay.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
 
-def say_what_tells_the_target(
+def show_columns_that_reveal_the_target(
     others: Collection[str],
     chosen: Collection[str],
     *,
@@ -320,22 +323,22 @@ def say_what_tells_the_target(
         elif each.level == CERTAIN and each.column in chosen:
             reasons.setdefault(each.column, each.sentence)
             of.setdefault(each.column, f"gives the {each.of} away")
-    # The used columns of a sum share a button, and so do the unused columns.
+    # Columns with the same reason share a button, one for used columns and one for unused columns.
     lines = [
         (names, why, used)
         for used in (True, False)
         for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
     ]
-    for names, why, used in lines[:MAX_SAID]:
-        is_so = of.get(names[0], "is used as a number") if used else "is left out"
-        _show_leak(names, f"{is_so}: {safe(why)}", used=used, key=key)
-    for column, why in list(suspect.items())[:MAX_SAID]:
+    for names, why, used in lines[:MAX_WARNINGS]:
+        statement = of.get(names[0], "is used as a number") if used else "is left out"
+        _show_leak(names, f"{statement}: {safe(why)}", used=used, key=key)
+    for column, why in list(suspect.items())[:MAX_WARNINGS]:
         _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
-    unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
-    if unsaid:
-        more = counted(unsaid, "more column")
+    n_not_shown = max(len(lines) - MAX_WARNINGS, 0) + max(len(suspect) - MAX_WARNINGS, 0)
+    if n_not_shown:
+        more = counted(n_not_shown, "more column")
         st.caption(
-            f"{more} may reveal the target, or hold codes. These columns are listed among the features."
+            f"{more} may reveal the target, or contain codes. The list of features shows these columns."
         )
 
 
@@ -356,18 +359,18 @@ def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> No
 
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Record that the user includes or excludes columns, whatever the suggestion."""
+    """Record that the user uses columns as features or leaves them out, even against the suggestion."""
     st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
 def _decisions_key(key: str) -> str:
-    """Session key of the user's decisions against the suggestion, a map from columns to true or false."""
+    """Session key of the user's decisions: a map from columns to whether they are features."""
     return KEY("decided", key)
 
 
 def _clicks_key(key: str) -> str:
-    """Session key of the number of decisions by a button, each of which resets the widget."""
+    """Session key of the number of clicks on buttons beside columns; a click resets the list of features."""
     return KEY("clicks", key)
 
 
@@ -376,7 +379,7 @@ def offer_pricing(
 ) -> None:
     """Show a button for each pricing target that the table's columns allow.
 
-    `choose` is called with the clicked target, before the page is drawn again.
+    A click calls `choose` with the target, before Streamlit reruns the page.
     """
     if not offered:
         return

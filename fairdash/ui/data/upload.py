@@ -30,12 +30,12 @@ from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
-#: Session keys of the files that the session uploaded, by hash, and of the number of deleted files.
+#: Session keys of the hashes of the session's uploaded files, and of the number of deleted files.
 UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 #: Retention periods of a file in days; None means until the user deletes the file.
-TERMS = [1, 7, 30, 365, None]
+RETENTION_DAYS = [1, 7, 30, 365, None]
 LIMITS = (
-    f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, packed and unpacked, "
+    f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, also after decompression, "
     f"{MAX_CELLS // 10**6} million cells ({MAX_PARQUET_CELLS // 10**6} million in a Parquet file) and "
     f"{MAX_COLUMNS:,} columns."
 )
@@ -117,43 +117,44 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
         if not all(problem.fixes for problem in error.problems):
             raise
 
-        def agree(fix: Fix) -> None:
+        def add_fix(fix: Fix) -> None:
             assert fix.kind == "number_names"
             st.session_state[number_names_key(upload)] = True
 
-        show_fixes(error.problems, key=KEY("reading", upload.sha256), fix=agree, blocked=True)
+        show_fixes(error.problems, key=KEY("reading", upload.sha256), fix=add_fix, blocked=True)
         return None
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """Ask for a new file, or for a file that was uploaded in this session or is named by the address."""
+    """Ask for a new file, or for one that was uploaded in this session or that the address names."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
         type=FILE_TYPES,
         help=LIMITS,
-        # The browser must not upload a deleted file again, so the next file has another widget.
+        # After a deletion, the widget has a new key; the old widget would upload the deleted file again.
         key=KEY("file", st.session_state.get(DELETED, 0)),
     )
-    mine: list[str] = st.session_state.setdefault(UPLOADS, [])
+    own_hashes: list[str] = st.session_state.setdefault(UPLOADS, [])
     upload: Upload | None = None
     if file is not None:
         content = file.getvalue()
         digest = sha256(content)
-        mine_kept = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in mine}
-        upload = mine_kept.get(digest)
-        if upload is None and digest in mine:
+        own_uploads = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in own_hashes}
+        upload = own_uploads.get(digest)
+        if upload is None and digest in own_hashes:
             # If another window has deleted the file, this window must not store it again.
             _forget(digest)
             show_problems(no_longer_kept())
         elif upload is None:
             upload = keep_upload(content, name=file.name, owner=owner)
-            mine.append(digest)
+            own_hashes.append(digest)
     else:
-        if known is not None and known.sha256 not in mine:
-            mine.append(known.sha256)
-        # Without sign-in, many people share "local", so a session lists only the files that it has uploaded.
-        uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
+        if known is not None and known.sha256 not in own_hashes:
+            own_hashes.append(known.sha256)
+        # Without sign-in, all users are the owner "local", so a session lists only the files that it
+        # uploaded.
+        uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in own_hashes]
         if known is not None and known.sha256 not in [each.sha256 for each in uploads]:
             show_problems(no_longer_kept())
         if uploads:
@@ -173,7 +174,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
 def ask_how_long(upload: Upload) -> None:
     """Ask for the retention period of the file, and offer a button that deletes the file."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    terms = TERMS if upload.keep_days in TERMS else [upload.keep_days, *TERMS]
+    terms = RETENTION_DAYS if upload.keep_days in RETENTION_DAYS else [upload.keep_days, *RETENTION_DAYS]
     days = left.selectbox(
         "Keep this file on this machine",
         terms,
@@ -219,15 +220,15 @@ def delete_file(upload: Upload) -> None:
 
 def _forget(digest: str) -> None:
     """Remove a file from this session and from the browser."""
-    mine: list[str] = st.session_state[UPLOADS]
-    st.session_state[UPLOADS] = [each for each in mine if each != digest]
+    own_hashes: list[str] = st.session_state[UPLOADS]
+    st.session_state[UPLOADS] = [each for each in own_hashes if each != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
 
 
 FOUND = "as found"
 NO_MARK = "none"
 #: Options for reading a text file: name, title and choices.
-OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
+TEXT_OPTIONS: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
     ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
     (
         "delimiter",
@@ -255,7 +256,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
         ask(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
     with st.expander("Reading options"):
         if kind == TEXT:
-            for place, (option, title, choices) in zip(st.columns(3), OF_TEXT, strict=True):
+            for place, (option, title, choices) in zip(st.columns(3), TEXT_OPTIONS, strict=True):
                 ask(place, option, title, choices)
         if kind in (TEXT, EXCEL):
             chosen["header_row"] = st.number_input(
@@ -267,7 +268,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
                 key=KEY("header", key),
             )
             chosen["keep_below"] = st.checkbox(
-                "Keep totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
+                "Read totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
             )
         marks = st.text_input(
             "Marks of missing cells, separated by spaces",
@@ -276,7 +277,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
-        # The initial value is in the session state, because the button beside a problem can change it, too.
+        # The session state sets the value, because a button beside an error message can also set it.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
         chosen["number_names"] = st.checkbox(
             "Number repeated column names",

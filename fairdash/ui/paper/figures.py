@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, and what they mean for the paper's statements."""
+"""Figures of the Paper page, drawn from our results, which state which of the paper's claims hold."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NETWORKS = {
 
 
 def show_part() -> None:
-    """Show the control, and the part of the page that it selects."""
+    """Show a control that selects a part of the page, and the selected part."""
     offered = {name: title for name, (_, title) in _PARTS.items()}
     part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
@@ -57,21 +57,21 @@ def show_fig1() -> None:
             ids=["hgr_nn", "chi2_nn", "chi2_kde", "mi_mine"],
             base="nats",
             rho=0.0,
-            subtitle="lines: true values; points: estimates",
+            subtitle="lines: true values; points: estimated values",
             theme=theme(),
         ),
         key=KEY("fig1"),
         alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
     )
     st.caption(
-        f"Points are means of {result.options['repeats']} data sets of "
-        f"{result.options['rows']:,} rows. Each estimate uses rows that its networks have not seen."
+        f"Points are means of {result.options['repeats']} data sets of {result.options['rows']:,} rows. "
+        "Each network is trained on some rows, and its estimate is computed on other rows."
     )
     about(result)
 
 
 def show_fig2() -> None:
-    """Show HGR against noise, and the paper's statements on noise."""
+    """Show HGR against noise, and whether the paper's statements on noise hold."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
@@ -123,18 +123,20 @@ def show_fig3() -> None:
             lam=result.options["lam"], features=features, theme=theme(),
         ),
         key=KEY("fig3"),
-        alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
+        alt="The networks h, f and g as boxes with their formulas and values; arrows in the opposite "
+        "direction show gradients.",
     )  # fmt: skip
     st.caption(
-        f"A short training run on {result.options['rows']:,} household policies, with all values on "
-        "standardised columns. Touch a box to see its role. Grey arrows show values. Coloured arrows show "
-        "gradients, and thicker arrows show larger gradients. φ descends (▼), θ ascends (▲)."
+        f"The figure shows a short training run on {result.options['rows']:,} household policies. All "
+        "columns are standardised. Touch a box to see its role. Grey arrows show values. Coloured arrows "
+        "show gradients, and thicker arrows show larger gradients. Training moves φ down its gradient (▼) "
+        "and θ up its gradient (▲)."
     )
     about(result)
 
 
 def show_fig4() -> None:
-    """Show household prices by age, and the cost of fairness for them."""
+    """Show average household prices by age, and by how much fairness raises their error."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
@@ -168,7 +170,7 @@ def show_fig4() -> None:
             theme=theme(),
         ),
         key=KEY("fig4"),
-        alt=f"Average {what} by age for the standard network and the fair ones.",
+        alt=f"Average {what} by age, for the standard network and for the fair networks.",
     )
     st.dataframe(
         shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
@@ -188,7 +190,7 @@ def show_fig4() -> None:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which all cells are texts."""
+    """Return the table of household prices with displayed titles and formatted numbers."""
 
     def texts(name: str) -> pd.Series:
         return table[name].map(lambda value: "–" if math.isnan(value) else f"{value:z.3f}")
@@ -211,12 +213,12 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(value: float) -> str:
-    """Format a change in per cent, without the sign of "-0 %"."""
+    """Format a change in per cent; a change that rounds to zero is "+0%", never "-0%"."""
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 
 def about(result: StudyResult) -> None:
-    """Show the origin of the figures in one line, and the command that reproduces them."""
+    """Show how the figures were computed, in one line, and the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
         f"{result.versions['torch']}. To reproduce these results, run this command in a checkout of "

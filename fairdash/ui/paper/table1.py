@@ -1,4 +1,4 @@
-"""Table 1 of the paper: the paper's values, our values scored like the paper's, and our corrected values."""
+"""Table 1 of the paper: the paper's values, our values scored with its measures, and our corrected values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """Show a sentence, and the score on each comparable data set."""
+    """State, for all of Table 1 and for each comparable data set, how many values reach the paper's."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -48,7 +48,7 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for a data set: the answer, the table by objective, missed cells, and provenance."""
+    """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
     offered = {name: title_of(name) for name in table1_names()}
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
@@ -66,12 +66,12 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: Measures in each of two charts, which have a scale from 0 to 1, and a logarithmic scale.
+#: Measures of the first chart, whose scale is from 0 to 1, and of the second, whose scale is logarithmic.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
 def show_dots(values: pd.DataFrame) -> None:
-    """Show the paper's values and ours, scored in the same way, in two charts side by side."""
+    """Show the paper's values beside ours, both scored as in the paper, in two charts."""
     methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
     for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
         with place:
@@ -90,15 +90,15 @@ def show_dots(values: pd.DataFrame) -> None:
                 alt=spoken(values, measures),
             )
     st.caption(
-        "Orange: standard model. Blue: fair models, one marker per method. Further left is better. On the "
-        "right, each grid line is ten times the previous one. Values in the grey band show no detectable "
-        "link. Both results are scored as in the paper, which gives no standard errors and has no Fair HGR "
-        "with splines."
+        "Orange: standard model. Blue: fair models, one marker per method. Values further left are better. "
+        "In the right chart, each grid line is ten times the previous line. Values in the grey band show "
+        "no detectable link. The paper's values and ours are scored as in the paper, which gives no "
+        "standard errors and has no Fair HGR with splines."
     )
 
 
 def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Describe the dots in words: our value of Fair HGR, the paper's value, and the floor."""
+    """Describe the dots of Fair HGR in words: for each measure, our value and the paper's value."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
@@ -127,33 +127,33 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
     )
     key = (
         "Green values are at or below the paper's. Orange values are higher, and grey values are higher by "
-        "less than two of our standard errors. ≈ marks values within two of our standard errors (the paper "
-        "gives none). "
+        "less than two of our standard errors. ≈ marks values that differ from the paper's by less than two "
+        "of our standard errors (the paper gives none). "
         if is_comparable
-        else "These values are not comparable with the paper's, so none is marked as better. "
+        else "These values are not comparable with the paper's, so no value is marked as better. "
     )
     st.caption(
-        f"“Their way” means scored as in the paper. {key}“{SHARE}”: our error as a share of a constant "
-        "prediction's "
-        "on the same test rows. Cross-fitted: networks are evaluated on rows they have not seen, densities "
-        "cover the whole range, ties share a rank, and FairQuant follows the definition in the paper's text. "
-        "±: Nadeau–Bengio standard error over five overlapping splits. Floor: mean cross-fitted value with "
-        "the sensitive attribute permuted. “Within”: at least 5 % of the permutations reach the value, so no "
-        "dependence is shown. FairQuant is in standard deviations of the target."
+        f"“Their way” means scored as in the paper. {key}“{SHARE}”: our error divided by the error of a "
+        "constant prediction on the same test rows. Cross-fitted: networks are evaluated on rows they have "
+        "not seen, densities cover the whole range, equal values share a rank, and FairQuant follows the "
+        "definition in the paper's text. ±: Nadeau–Bengio standard error over five overlapping splits. "
+        "Floor: mean cross-fitted value after the sensitive attribute is permuted. “Within”: at least 5 % "
+        "of the permutations give a value as high as the one in the table, so there is no detectable "
+        "dependence. FairQuant is in standard deviations of the target."
     )
 
 
 def rows(
     cells: pd.DataFrame, *, constant: float, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return texts and colours of the table: four lines per method, or three if the paper lacks the method.
+    """Return the table's texts and colours: four lines per method, or three if the paper lacks this method.
 
     Parameters
     ----------
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether our values can be compared with the paper's; if so, the texts state which is lower.
+        Whether our values can be compared with the paper's; if so, each text states whether ours is lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
@@ -183,7 +183,7 @@ def rows(
 
 
 def text_of(cell: dict[Hashable, Any]) -> str:
-    """Return our value, its side of the paper's value, and ≈ if the difference is within noise."""
+    """Return our value, whether it is below or above the paper's, and ≈ if the difference is within noise."""
     return f"{cell['ours']:.3f} {cell['words']}" + (
         " ≈" if cell["is_near"] and cell["words"] != "same" else ""
     )
@@ -196,7 +196,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 
 
 def show_tries(name: str) -> None:
-    """Show the selection rules that were compared on training rows, including rules that failed."""
+    """Show the rules for selecting λ that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
     if study not in committed("rehearsal_"):
         return
@@ -204,12 +204,13 @@ def show_tries(name: str) -> None:
     tries = result.tables["tries"]
     with st.expander("Selection rules tried first"):
         st.markdown(
-            "A fifth of each split's training rows served as test rows. The actual test rows were not used. "
-            "“Error expected” comes from the cross-validation that chose λ, and “error found” from the fifth "
-            "of the training rows that served as test rows. The other figures are scored as in the paper, as "
-            "means over the splits. With a margin of ½, the expected error is half its standard error below "
-            "the paper's error. Each cell counts the values at or below those of the paper's Fair HGR NN, "
-            "provided that the error is also at or below the paper's error."
+            "To compare selection rules, a fifth of each split's training rows served as test rows. The "
+            "actual test rows were not used. “Error expected” comes from the cross-validation that chose "
+            "λ, and “error found” from the fifth of the training rows that served as test rows. The other "
+            "figures are scored as in the paper, as means over the splits. With a margin of ½, a rule asks "
+            "for an expected error below the paper's error, by half the standard error of the expected "
+            "error. “Cells” counts the values at or below those of the paper's Fair HGR NN; a value counts "
+            "only if the error is also at or below the paper's error."
         )
         shown = pd.DataFrame(
             {
@@ -229,7 +230,7 @@ def show_tries(name: str) -> None:
 
 
 def show_origin(result: StudyResult, name: str) -> None:
-    """Show the provenance of the values, the command that reproduces the values, and both tables as files."""
+    """Show how the values were computed, commands that reproduce them, and both tables for download."""
     with st.expander("How these values were computed, and how to reproduce them"):
         st.markdown(
             f"{result.options['rows']:,} rows, {result.options['features']} features, "
@@ -239,8 +240,8 @@ def show_origin(result: StudyResult, name: str) -> None:
         )
         st.markdown("\n".join(f"- {note}" for note in result.notes))
         st.caption(
-            "Run one of these commands in a checkout of fairdash. The second command computes one row and "
-            "writes it to a folder:"
+            "Run one of these commands in a checkout of fairdash. The second command computes only one row "
+            "of the table and writes it to a folder:"
         )
         row = f"--methods hgr_nn --objectives {OBJECTIVES[0]} --out again"
         st.code(f"{result.command}\n{result.command} {row}", language="bash")

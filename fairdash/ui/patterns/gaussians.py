@@ -1,4 +1,4 @@
-"""Gaussian panel: HGR², χ² and mutual information along ρ, whose exact values are known."""
+"""Gaussian panel: exact and estimated HGR², χ² and mutual information of a bivariate normal against ρ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairdash.lab.truth import (
     unit_of,
 )
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.jobs import follow, so_far
+from fairdash.ui.jobs import follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import explain, fixed
 from fairdash.ui.widgets import download
@@ -32,13 +32,13 @@ KEY = Keys(__file__)
 
 SEED = 0
 ROWS = (200, 500, 1000, 2000)
-#: Estimators that are drawn initially; the user can select others.
+#: Estimators that the chart shows initially; the user can select others.
 SHOWN = ("hgr_spline", "hgr_nn", "chi2_kde", "mi_ksg")
-PRINTED = 0.345  # This is the threshold of the paper's supplement.
+PRINTED = 0.345  # Threshold t in the inequality of the paper's supplement.
 
 
 def show_gaussians() -> None:
-    """Show the answer, the controls and the figures on Gaussians."""
+    """Show the answer, the controls and the figures for bivariate normal distributions."""
     place = st.container()
     rho, n, base = ask_for_law()
     with place:
@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """State the exact values of the three measures at ρ, and the order of these values."""
+    """State the exact values of the three measures at ρ, and which of them is larger than which."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -78,19 +78,19 @@ def answer(rho: float, base: str) -> str:
     else:
         first = (
             f"**At ρ = {rho:g}: HGR² = {fixed(square)}, χ² = {fixed(truth.chi2)}, mutual information = "
-            f"{fixed(mi)} {base}.** Mutual information is {side} HGR² here."
+            f"{fixed(mi)} {base}.** At this ρ, mutual information is {side} HGR²."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information gives no "
-        f"bound of this kind. In {base} mutual information is below HGR² for ρ up to "
+        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Lowering mutual "
+        f"information lowers no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
         f"{math.sqrt(mi_crossing(base)):.3f}, and above HGR² for larger ρ."
     )
 
 
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
-    """Return the values of every estimator along ρ, and whether slow estimators are included."""
+    """Return every estimator's values at several ρ, and whether the slow estimators are finished."""
     quick = gaussian_values(n, SEED)
-    slow, done = so_far(slow_study(n))
+    slow, done = tables_so_far(slow_study(n))
     if "values" not in slow:
         return quick, done
     return pd.concat([quick, slow["values"]], ignore_index=True), done
@@ -130,9 +130,7 @@ def show_curves(rho: float, n: int, base: str) -> None:
     with right:
         show_rows(rho, n)
     if not complete:
-        st.caption(
-            "The neural estimators are still training. The values of these estimators will appear here."
-        )
+        st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(n), None, slot="gaussians")
 
 
@@ -165,7 +163,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         estimate = value / unit_of(base) if target == "mi" else value
         rows.append(
             {
-                # A phone shows only the first columns, which contain the result.
+                # The result is in the first columns, because a phone shows no others.
                 "Estimator": short_name(id),
                 "Reads": estimate,
                 "True": exact[target],
@@ -178,8 +176,12 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
     }
     shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
-    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator and the true value.")
-    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values can be below 0 by chance.")
+    st.dataframe(
+        shown, hide_index=True, column_config=digits, alt="The value of each estimator and the true value."
+    )
+    st.caption(
+        f"The estimates use the {n:,} rows of the scatter plot. Cross-fitted values can be below 0 by chance."
+    )
     download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
 
 
@@ -230,17 +232,18 @@ def findings(base: str) -> str:
         f"(dashed line). The dashed line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
         f"at {bound_bits:.3f} with base 2, not at 0.345. For the bivariate normal, $I = \\tfrac12 \\log(1 "
         "+ χ^2)$ is half of the bound $\\log(1 + χ^2)$, so the crossing says nothing about $I$.\n\n"
-        f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
-        "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
+        f"**The value of the printed formula** is {printed}, not +0.345, although χ² can't be negative. The "
+        "crossing in nats equals {printed} if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
         "$\\ln\\frac{1 + t}{1 - t}$.\n\n"
-        "**HGR² ≤ χ² holds** in any base, and fair training needs nothing else. Mutual information crosses "
+        "**HGR² ≤ χ² holds** in any base, and fair training with χ² needs only this inequality. Mutual "
+        "information crosses "
         f"HGR² at ρ = {mi_nats:.3f} in nats and at {mi_bits:.3f} in bits, so their order depends on the unit."
     )
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """Return the values of quick estimators along ρ, as in :func:`fairdash.lab.gaussian_study`."""
+    """Return the quick estimators' values at several ρ, from :func:`fairdash.lab.gaussian_study`."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]

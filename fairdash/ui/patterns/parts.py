@@ -1,4 +1,4 @@
-"""Two parts of the Patterns page: estimators on patterns, with further panels, and the Gaussian panel."""
+"""The two parts of the Patterns page: estimators on patterns, and estimators on normal distributions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairdash.lab.figures.simulations import (
 )
 from fairdash.lab.studies import Study, compared
 from fairdash.ui.frame import chart, presented, theme
-from fairdash.ui.jobs import Tables, finished, follow, so_far
+from fairdash.ui.jobs import Tables, finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.gaussians import show_gaussians
 from fairdash.ui.patterns.scene import (
@@ -47,9 +47,10 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """Show the title with the control next to it, and the selected part. In presentation mode, the control
-    comes last, because above the title it would push the picture off the screen.
-    """
+    """Show the title, a control beside it that selects a part, and this part.
+
+    In presentation mode, the control is below the part, because above the title it would push the picture off
+    the screen."""
     if presented():
         heading = body = st.container()
         place = st.container()
@@ -63,14 +64,15 @@ def show_part() -> None:
         with body:
             show_gaussians()
     else:
-        # Symbols are explained in help texts, because lines of text would leave less room for the picture.
+        # The title's help text explains the symbols, because text on the page would leave less room for the
+        # picture.
         heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()
 
 
 def show_patterns() -> None:
-    """Show a scene with the values of every estimator, and further panels below the figure."""
+    """Ask for simulated data (a “scene”), show every estimator's value on them, and further panels below."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -145,7 +147,7 @@ def show_fig2(scene: Scene) -> None:
     study = Study(kind, Scene(n=scene.n, seed=scene.seed))
 
     if kind == "divergences" and finished(study) is None:
-        st.caption("Networks for χ² and mutual information: one to three minutes with 500 rows.")
+        st.caption("The networks for χ² and mutual information need one to three minutes with 500 rows.")
     tables = _drawn(
         study,
         lambda found: fig2_figure(
@@ -184,8 +186,8 @@ def show_power(scene: Scene) -> None:
     if tables is None:
         return
     st.caption(
-        "A link counts as detected when the estimate exceeds 95 % of estimates on independent pairs (U of "
-        "one data set with V of another). Slow estimators have fewer data sets and wider bands."
+        "A link counts as detected if the estimate exceeds 95 % of the estimates on independent pairs (U of "
+        "one data set with V of another). Slow estimators use fewer data sets, so their bands are wider."
     )
     download(tables["power"], label="Detection rates (CSV)", name="power", key=KEY("csv-power"))
 
@@ -193,7 +195,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study's existing tables as soon as they include `needs`, and all tables when it ends."""
+    """Draw a study's figure whenever its tables include `needs`; return all tables when the study ends."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):
@@ -222,11 +224,11 @@ def show_errors(tables: Tables) -> None:
         width="content",
         alt="Bias and root mean squared error of each estimator of maximal correlation.",
     )
-    st.caption("Errors against the exact value, over all noise levels and data sets.")
+    st.caption("Errors are differences from the exact value, over all noise levels and data sets.")
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Ask for the estimators to draw, and for the style of lines."""
+    """Ask which estimators to draw, and whether as published or as used here."""
     ids = st.pills(
         "Estimators",
         offered,
@@ -249,16 +251,16 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
 
 def show_curves(scene: Scene, truth: Truth) -> None:
     curves = [learned_of(scene)]
-    slow, _ = so_far(slow_study(scene))
+    slow, _ = tables_so_far(slow_study(scene))
     if "curves" in slow:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
     st.markdown(
         "Maximal correlation is the correlation of the two most correlated functions. The estimators learn "
-        "these functions. For a pattern, the exact pair is known."
+        "these functions. For each pattern, the exact functions are known."
     )
     u, v = scene.draw()
-    inner = slice(1, -1)  # Heavy tails would move the ends of U to 0 and to infinity.
+    inner = slice(1, -1)  # With heavy tails, the ends of U would be 0 and infinity.
     exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
     panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
     for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
@@ -293,10 +295,10 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
         alt="Value and noise floor of every estimator.",
     )
     st.caption(
-        "Noise floors come from shuffling V 39 times, or 19 times for slow estimators. To keep the slider "
-        "quick, the floors of some quick estimators come from a nearby noise level, where they differ only "
-        "by chance. For RDC, “as published” gives ties their highest rank, as the Python "
-        "port does. The authors' R code averages the ranks of ties, as we do."
+        "To compute the noise floors, V is shuffled 39 times, or 19 times for slow estimators. To keep the "
+        "slider quick, the floors of some quick estimators are computed at a nearby noise level, where they "
+        "are nearly the same. For RDC, “as published” gives equal values their highest rank, as the Python "
+        "port does. The authors' R code averages the ranks of equal values, and so do we."
     )
 
 

@@ -1,4 +1,4 @@
-"""Scene panel: controls whose values are in the address, a sentence, a picture, and every estimator's value.
+"""Panel for simulated data (a “scene”): controls stored in the address, a sentence, a picture, and estimates.
 
 The panel also has buttons for scenes on which an estimator fails.
 """
@@ -33,7 +33,7 @@ from fairdash.lab.scene import POINTS
 from fairdash.lab.studies import Study
 from fairdash.ui.blocks import show_stage
 from fairdash.ui.frame import show_problems, theme
-from fairdash.ui.jobs import finished, follow, so_far
+from fairdash.ui.jobs import finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.state import points_from_address, points_to_address
 from fairdash.ui.text import number, safe
@@ -59,7 +59,7 @@ def ask_for_scene() -> Scene | None:
             0.05,
             key=Address.TIES,
             bind="query-params",
-            help="For example, most claims are zero. Ties mislead estimators based on ranks.",
+            help="For example, most claims are zero. Many equal values mislead estimators that use ranks.",
         )
         heavy_tails = st.toggle(
             "Heavy tails",
@@ -90,18 +90,19 @@ def ask_for_scene() -> Scene | None:
         st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
         if heavy_tails:
             st.caption(
-                "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is its "
-                "normal score. For V, $z$ is V in standard deviations. Increasing transformations do not "
-                "change maximal correlation, χ² or mutual information, so the exact values hold."
+                "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is the "
+                "normal score of U. For V, $z$ is V divided by its standard deviation. Increasing "
+                "transformations do not change maximal correlation, χ² or mutual information, so the exact "
+                "values stay valid."
             )
     return scene
 
 
 def _noise_in_view() -> float:
-    """Return the noise at the slider's last release or, when the page opens, the stop closest to the address.
+    """Return the noise level at the slider's last release or, when the page opens, the level in the address.
 
-    The session stores the noise, because a rerun that the browser requests before it has the new address
-    would restore the old value.
+    The session stores the noise level. The browser may request a rerun before it has the new address, and a
+    noise level read from the old address would undo the move of the slider.
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
@@ -117,7 +118,7 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Ask for the pattern; the address stores its id (a bound selectbox would store its title)."""
+    """Ask for the pattern, and store its id in the address; a bound selectbox would store its title."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         id_in_address = st.query_params.get(Address.PATTERN)
@@ -136,7 +137,7 @@ def ask_for_pattern(place: DeltaGenerator) -> str:
 
 
 def ask_for_points() -> tuple[tuple[float, float], ...]:
-    """Show an editable table of points that straight lines join; the address stores the points."""
+    """Show an editable table of points, which straight lines join, and store the points in the address."""
     begin_key = KEY("points-begin")
     if begin_key not in st.session_state:
         st.session_state[begin_key] = points_from_address()
@@ -168,7 +169,7 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """Explain the scene, if it is an example on which an estimator fails."""
+    """Explain what the scene shows, if it is one of the examples on which an estimator fails."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
@@ -189,7 +190,7 @@ def show_examples(scene: Scene | None) -> None:
 
 
 def show_failures() -> None:
-    """Explain when each measure misleads, with the scenes that show it."""
+    """Explain when each measure misleads, with a button for each scene in which it misleads."""
     for id, measure in REGISTRY.items():
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
@@ -206,14 +207,14 @@ def show_failures() -> None:
                 )
 
 
-#: Estimators that are always shown initially.
+#: Estimators that the page initially shows for every scene.
 FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
-    """Return the values of all quick estimators, and of the slow estimators that are finished."""
+    """Return the values of all quick estimators, and of the slow estimators whose training is finished."""
     quick = estimates_of(scene)
-    slow, _ = so_far(slow_study(scene))
+    slow, _ = tables_so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
         return quick
     table = pd.concat([quick, slow["readings"]], ignore_index=True)
@@ -238,7 +239,8 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
             else "no estimator finds a link"
         )
         return (
-            f"**There is no link, and {alarm}.** By chance, one estimator in twenty exceeds its noise floor."
+            f"**There is no link, and {alarm}.** By chance, about one estimator in twenty exceeds its limit "
+            "under independence."
         )
     hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
@@ -253,40 +255,41 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         text = f"{len(seeing)} of {count} estimators detect the link"
         text += f"; {', '.join(blind)} can't" if blind else ""
     return (
-        f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
-        f"with {values[near]:.2f}, {safe(short_name(far))} is farthest with {values[far]:.2f}."
+        f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. The estimate of "
+        f"{safe(short_name(near))} is closest ({values[near]:.2f}), and that of {safe(short_name(far))} is "
+        f"farthest ({values[far]:.2f})."
     )
 
 
 def follow_slow(scene: Scene) -> None:
-    """Train the slow estimators in the background, unless they are finished."""
+    """Train the slow estimators in the background, unless their values are stored already."""
     if finished(slow_study(scene)) is None:
-        st.caption(
-            "The neural estimators are still training. The values of these estimators will appear here."
-        )
+        st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(scene), None, slot="scene")
 
 
 def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """Show the answer, and below it the stage with rows and values that follow the noise slider."""
+    """Show the answer and, below it, a figure of rows and estimates that changes with the noise slider."""
     st.markdown(answer(estimates, truth))
     show_hint(scene)
     every = st.session_state.get(Address.ESTIMATORS, False)
     ids = studied() if every else few(scene)
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         st.session_state[Address.NOISE] = NOISES[at]
 
     data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
-    show_stage(data, key=KEY("stage"), on_release=let_go)
+    show_stage(data, key=KEY("stage"), on_release=store_position)
     show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
     st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """Return the values of estimators at each noise level; only the scene's level, which has the values
-    `estimates`, includes slow estimators.
+    """Return the estimates at each noise level of the slider.
+
+    At the scene's own level, they are the table `estimates`; at the other levels, the values of quick
+    estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
     along = along_noise_of(scene, quick)
@@ -300,13 +303,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators shown initially: four, and the estimators that fail on this scene."""
-    told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
-    return [id for id in studied() if id in {*FEW, *told_of}]
+    """Return the estimators that the page shows initially: four, and those that fail on this scene."""
+    failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
+    return [id for id in studied() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Return the estimators with values from 0 to 1, by estimand; `exact` is the maximal correlation."""
+    """Return the estimators in two groups: those of maximal correlation (exactly `exact`), and others."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -315,7 +318,7 @@ def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
 
 
 def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
-    """Show measures without an upper limit as numbers, because they share no scale."""
+    """Show the measures without an upper limit in a table, because a chart would need a scale for each."""
     rows = estimates[estimates["id"].isin(ids)].to_dict("records")
     if not rows:
         return
@@ -333,7 +336,7 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
     st.dataframe(
         pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper bound."
     )
-    st.caption("Mutual information in nats, FairQuant in units of V.")
+    st.caption("Mutual information is in nats, and FairQuant is in units of V.")
 
 
 Floors = dict[str, tuple[float, float]]
@@ -341,21 +344,23 @@ Floors = dict[str, tuple[float, float]]
 #: Noise levels at which floors are computed; a scene uses the floors at the nearest level. The floor of a
 #: scale-free estimator depends only on the shape of V's margin, which changes little between levels.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
-#: Maximum number of rows with floors at every level: with more rows, floors take longer and differ less.
+#: Maximum number of rows of a scene with floors at several noise levels. With more rows, floors take longer
+#: to compute and differ less between levels.
 ROWS_FOR_LEVELS = 200
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
-    """Return the floors that depend only on ranks: they are equal for all patterns and V without ties."""
+    """Return the noise floors of rank-based estimators: all patterns share them if V has no ties."""
     ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 
 
 @st.cache_data(max_entries=300, show_spinner=False)
 def _level_floors(scene: Scene) -> Floors:
-    """Return a scene's other floors at one of the noise levels; without noise, all floors, because V may have
-    ties.
+    """Return the noise floors of scale-free estimators that do not use ranks.
+
+    If the scene has no noise, include the rank-based estimators, because V may have ties.
     """
     by_rank = scene.noise > 0
     ids = [
@@ -367,7 +372,7 @@ def _level_floors(scene: Scene) -> Floors:
 
 
 def floor_level(scene: Scene) -> float:
-    """Return the noise level, nearest by ratio, at which the floors of a scene are computed."""
+    """Return the noise level at which a scene's floors are computed: a nearby level, or 2 if n is large."""
     if scene.noise == 0:
         return 0.0
     if scene.n > ROWS_FOR_LEVELS:
@@ -377,7 +382,7 @@ def floor_level(scene: Scene) -> float:
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def estimates_of(scene: Scene) -> pd.DataFrame:
-    """Return the quick estimators on a scene, as :func:`fairdash.lab.scene_estimates` does."""
+    """Return the quick estimators' values on a scene, from :func:`fairdash.lab.scene_estimates`."""
     return scene_estimates(scene, floors=_floors(scene))
 
 
@@ -407,7 +412,7 @@ def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def exact_of(scene: Scene) -> Truth:
-    """Return the exact values of a scene's measures."""
+    """Return the exact values of the dependence measures for a scene."""
     return truth_of(scene.shape, noise=scene.noise)
 
 

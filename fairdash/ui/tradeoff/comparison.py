@@ -1,6 +1,6 @@
-"""Comparison on the Trade-off page: controls, answer, and figures that change with the slider.
+"""Trade-off page: controls, an answer in words, and figures that change with the slider.
 
-Further panels on the two points are drawn only on request.
+Further panels compare two models, the reference and the slider's model; a panel is drawn only on request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
-    """Show the controls above the stage; return the comparison that controls and address select."""
+    """Show the controls above the figures, and return the comparison that controls and address select."""
     result = result_of(run)
     plan = result.sweep
     views = views_of(result.sensitive, result.paths[plan.objective])
@@ -47,14 +47,14 @@ def choose(run: Run) -> Comparison:
             list(views),
             default=sensitive,
             required=True,
-            # Streamlit renders the labels of this widget as Markdown.
+            # Streamlit renders the widget's labels as Markdown, so names are escaped.
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
-            help="“×” is the dependence that the combination of two attributes adds. The slider opens where "
-            "half of the chosen dependence has been removed.",
+            help="“×” is the dependence that the combination of two attributes adds. The slider starts at "
+            "the weight that halves the chosen dependence.",
         )
-        # A parameter in the address may be empty.
+        # The widget returns None if the address has its parameter without a value.
         sensitive = first if sensitive is None else sensitive
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
@@ -96,7 +96,7 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_reference(comparison: Comparison) -> None:
-    """Show the reference of the comparison, and the button that makes the current point the reference."""
+    """Show buttons to compare with the slider's current point, or with the standard model again."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
@@ -105,7 +105,7 @@ def _show_reference(comparison: Comparison) -> None:
         args=(comparison.b,),
         disabled=comparison.is_of_one_point,
         width="stretch",
-        help="The page then compares the slider's point with this one.",
+        help="The page then compares the slider's point with the point shown now.",
     )
     if not comparison.a.is_standard:
         right.button(
@@ -132,7 +132,7 @@ def keep(point: ModelKey) -> None:
 
 
 def _point_a(front: Front) -> ModelKey:
-    """Return point A: the point that the address names if it exists, else the standard model."""
+    """Return the reference point: the one that the address names, or else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -149,12 +149,12 @@ def _ask_for_objective(trained_for: str) -> str:
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # A parameter in the address may be empty.
+    # The widget returns None if the address has its parameter without a value.
     return str(chosen or trained_for)
 
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
-    """Return the weight in the address if it is on the path, else the initial weight of the page."""
+    """Return the weight in the address if it is a stop of the slider, else the page's initial weight."""
     in_address = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
     lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == in_address), None)
@@ -162,7 +162,7 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
 
 
 def _show_subject(comparison: Comparison) -> None:
-    """Show the subject of the page in one line."""
+    """Show in one line which data and which objective the page is about."""
     goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {goal.meaning}"
     if goal != trained:
@@ -177,7 +177,7 @@ def _show_subject(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """Show the findings in two or three sentences, below the subject of the page."""
+    """Show the findings in two or three sentences and, below them, the data and the objective."""
     st.markdown(f"**{safe(sentences.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
@@ -185,7 +185,7 @@ def show_answer(comparison: Comparison) -> None:
 
 
 def _show_notes(comparison: Comparison) -> None:
-    """Show the notes of the run."""
+    """Show the run's warnings, and a note on links that the method may leave."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
@@ -193,57 +193,58 @@ def _show_notes(comparison: Comparison) -> None:
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
-    """Show the pictures that change with the slider, references, and notes on the run."""
+    """Show the pictures that change with the slider, buttons for the reference point, and the run's notes."""
     show_pictures(comparison, run)
     _show_reference(comparison)
     _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
-    """Show the stage: the slider for λ, with averages, front and four numbers that change with it."""
+    """Show the slider for λ and what changes with it: averages, the Pareto front and four numbers."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
     at = stops.lams.index(f"{comparison.b.lam:g}")
 
-    def let_go(at: int) -> None:
+    def store_position(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # The stage's height leaves room for an answer of three lines and two rows of controls.
-    show_stage(drawn, key=KEY("stage"), on_release=let_go)
+    # The figure's height leaves room for three lines of answer and two rows of controls.
+    show_stage(drawn, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
 
 
 def _describe_point(comparison: Comparison) -> None:
-    """Describe the selected point, unless it is a trained model, and the cells of a crossing."""
+    """Describe the selected point if it averages two models, and name the combinations of two attributes."""
     if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
-        st.caption(safe(f"Cells of {comparison.sensitive_called}, by their number: {named}."))
+        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
-    if comparison.is_worse_than_both_ends():
+    if comparison.is_more_dependent_than_its_models():
         st.warning(
-            "This blend shows more dependence than both neighbouring trained models. Choose one of these "
-            "models instead."
+            "This average of two trained models shows more dependence than either model. Choose one of the "
+            "two models instead."
         )
 
 
 def show_panels(comparison: Comparison) -> None:
-    """Show one control for further panels; panels that are not selected cost nothing."""
+    """Show a control for further panels, and compute only the selected panel."""
     shown = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
     if shown is not None:
         _PANELS[shown](comparison)
 
 
 def _averages(comparison: Comparison) -> None:
-    """Show the predictions and residuals of both points, by rank or by value."""
+    """Show both points' average predictions and residuals by group; groups are placed by rank or by value."""
     by = st.segmented_control(
         "Groups of the sensitive attribute",
         ["by rank", "by value"],
         default="by rank",
         required=True,
         key=KEY("averages-by"),
-        help="By rank, groups are evenly spaced. By value, each group is placed at its members' values.",
+        help="By rank, groups have equal distances on the axis. By value, a group is placed at the values "
+        "of its rows.",
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
@@ -252,8 +253,8 @@ def _averages(comparison: Comparison) -> None:
             )
             show_blocks([picture], KEY)
     st.caption(
-        "The left figure shows predictions, and the right figure shows their errors. Groups can be equal "
-        "in one figure and differ in the other."
+        "The left figure shows predictions, and the right figure shows their errors. Groups can have equal "
+        "averages in one figure and different averages in the other."
     )
 
 
@@ -305,8 +306,8 @@ def _show_transformations(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep or "
-        "curved. Near independence the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
+        "or curved. If the dependence is close to zero, the curves only show noise."
     )
 
 
@@ -347,28 +348,27 @@ def _estimate(comparison: Comparison) -> None:
     show_blocks([content.measures(comparison), *sentences.of_values(comparison), methods], KEY)
 
 
-WISHES = ("Dependence at most …", "Cost at most …", "The knee")
+GOALS = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask for a requirement, select a point that meets it, describe the point, and show a link to it."""
+    """Ask for a requirement, describe the best point that meets it, and show a button to select it."""
     path = comparison.front.validation
     if path.empty:
         st.info(
-            "This run has no validation rows, and a point chosen on test rows looks better than it is. To "
-            "find a point here, train with a share of validation rows (Train page, Advanced)."
+            "This run has no validation rows, and a point chosen on test rows looks better there than on "
+            "new rows. To find a point here, train with a share of validation rows (Train page, Advanced)."
         )
         return
     left, right = st.columns(2, vertical_alignment="bottom")
-    wish = left.segmented_control(
-        "What do you want?", WISHES, default=WISHES[0], required=True, key=KEY("wish")
+    kind_of_goal = left.segmented_control(
+        "What do you want?", GOALS, default=GOALS[0], required=True, key=KEY("wish")
     )
-    point, is_reached, goal = _choose(comparison, str(wish), right)
+    point, is_reached, goal = _choose(comparison, str(kind_of_goal), right)
     st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal, is_reached=is_reached))}**")
     st.caption(
-        "We compared all methods, trained weights and blends by their means over validation rows, on which "
-        "no model was trained. The figures shown here come from test rows, which played no part in the "
-        "choice."
+        "We compared all methods at all weights by their means over validation rows, on which no model was "
+        "trained. The figures shown here come from test rows, which were not used for the choice."
     )
     st.button(
         "Show this point",
@@ -380,12 +380,12 @@ def _find_point(comparison: Comparison) -> None:
 
 
 def _choose(
-    comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
+    comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
     """Return the selected point, whether it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
-    if wish == WISHES[0]:
+    if kind_of_goal == GOALS[0]:
         standard, edge = (
             comparison.mean(measure, ModelKey(comparison.b.method, 0.0)),
             comparison.edge(comparison.b),
@@ -397,11 +397,12 @@ def _choose(
             step=float(f"{max(standard, edge) / 50:.1g}"),
             format="%.3g",
             key=KEY("limit", measure, comparison.objective),
-            help=f"The standard model's value is {number(standard)}. Under independence the value stays "
-            f"below {number(edge)} in 95 % of cases, so no lower target makes sense.",
+            help=f"The standard model's value is {number(standard)}. If predictions and attribute are "
+            f"independent, the value is below {number(edge)} in 95 % of cases, so a lower limit is "
+            "not useful.",
         )
         return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
-    if wish == WISHES[1]:
+    if kind_of_goal == GOALS[1]:
         percent = place.number_input(
             "Error at most … % above the standard model's",
             min_value=0.0,
@@ -411,7 +412,9 @@ def _choose(
         )
         choice = least_dependence(path, measure, growth=percent / 100, error=error)
         return *choice, f"an error at most {percent:g} % above the standard model's"
-    return *knee(path, measure, error=error), "the knee, beyond which more fairness costs more than it gains"
+    return *knee(
+        path, measure, error=error
+    ), "the knee, after which the scaled error grows faster than the scaled dependence falls"
 
 
 _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(

@@ -1,6 +1,6 @@
-"""Run on the Trade-off page: a preview that starts automatically, results on holdout rows, and the log.
+"""Parts of the Trade-off page on a run: an automatic preview, results on holdout rows, and the log.
 
-The module also contains the downloads: a report, the model, figures, scored rows, and a price to audit.
+The module also contains the downloads (report, model, figures, predictions), and the button to audit a price.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, offer_to_resume, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs import missing_data
@@ -46,15 +46,15 @@ from fairdash.views.reports.sentences import not_opened, of_opening, of_openings
 from fairdash.views.reports.tables import history
 
 KEY = Keys(__file__)
-_FAULT = KEY("fault")
+_CONFIRMATION_ERROR = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: Minimum remaining time of a run, in seconds, at which the page offers a faster run.
-LONG = 600.0
+#: The page offers a faster run if a run needs at least this many more seconds.
+MIN_SECONDS_LEFT = 600.0
 
 
 def run_in_view() -> Run | None:
-    """Return the run in the address, or else the newest run on this data, or else start a preview.
+    """Return the run in the address or, if there is none, the newest run on this data or a new preview.
 
     If the run has no results yet, show its progress and return None.
     """
@@ -73,7 +73,7 @@ def run_in_view() -> Run | None:
 
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
-    """Start a preview, followed by the remaining steps of the run."""
+    """Start a run, which first trains a preview and then the full plan."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     columns = dataset.features.shape[1] if plan.tariff else 0
@@ -83,7 +83,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Show a link to models for this objective, if the current models were trained for another one."""
+    """Show a button for models trained for the selected objective, if the current models have another one."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -111,18 +111,18 @@ def show_stage(run: Run, comparison: Comparison) -> None:
     if run.status.is_over:
         st.warning(f"This is a preview: {_about_preview(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
-        show_go_on(run)
+        offer_to_resume(run)
         return
     _follow_refining(run, _about_preview(comparison))
 
 
 def _about_preview(comparison: Comparison) -> str:
-    """Return a phrase on the rows, splits and noise floors of a preview."""
+    """Describe a preview: its rows, its number of splits, and its noise floors."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
-        return f"tariffs from a GLM to one flat premium, on {rows}, with one split and rough noise floors"
+        return f"tariffs from a GLM to one flat premium, on {rows}, with one split and imprecise noise floors"
     sample = f"{comparison.sample}, with " if comparison.sample else ""
-    return f"{sample}one split and rough noise floors"
+    return f"{sample}one split and imprecise noise floors"
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -142,22 +142,23 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 
 def _offer_faster_run(run: Run) -> None:
-    """Offer a smaller run on the same data, which begins with the same preview, if a run takes long."""
+    """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
-    if left is None or left[0] < LONG or quick is None or run.is_cancelled():
+    if left is None or left[0] < MIN_SECONDS_LEFT or quick is None or run.is_cancelled():
         return
     from fairdash.evaluation.work import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # The smaller run starts from the beginning, so the estimate covers all of its work.
+    # The estimate covers all work of the smaller run, because it can't reuse finished steps of the current
+    # run.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
-        help="This run stops and can be resumed later.",
+        help="The current run stops; you can resume it later.",
     ):
         with plain_errors():
             cancel(run)
@@ -172,7 +173,7 @@ def _show_wait(run: Run) -> None:
     st.markdown(f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title}")
     if status.is_over:
         show_status(run, status)
-        show_go_on(run)
+        offer_to_resume(run)
         if st.button("Start again", icon=":material/replay:", type="primary"):
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
@@ -195,13 +196,13 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """Show results on the holdout, and the button that computes them; show nothing without a holdout."""
+    """Show results on the holdout, or a button that computes them; show nothing if the run has no holdout."""
     aside = comparison.result.set_aside
     if run.available_result != RESULT or aside is None:
         return
     st.subheader("Confirm the choice on rows set aside")
-    if fault := st.session_state.pop(_FAULT, None):
-        show_problems(fault)
+    if error_before := st.session_state.pop(_CONFIRMATION_ERROR, None):
+        show_problems(error_before)
     try:
         openings = read_confirmations(run)
     except RunError as error:
@@ -216,7 +217,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened for another point. Opening number {times + 1} does not "
+                f"These rows were already opened to test another point. Opening number {times + 1} does not "
                 "confirm this point."
             )
         )
@@ -229,8 +230,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="Test the chosen point once on unused rows. Only the first test is valid, so choose the "
-            "point first.",
+            help="Test the chosen point on rows that no step has used. Only the first test is valid, so "
+            "choose the point before you test it.",
         )
     others = [each for each in openings if each != opening]
     if others:
@@ -243,7 +244,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # This check is needed because the run may have been deleted since the button was drawn.
+        # Opening the run again raises an error if it has been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,
@@ -252,11 +253,11 @@ def _open(comparison: Comparison, run: Run) -> None:
             owner=owner,
         )
     except FairdashError as error:
-        st.session_state[_FAULT] = error
+        st.session_state[_CONFIRMATION_ERROR] = error
 
 
 def show_history(run: Run) -> None:
-    """Show the log of the run, collapsed, with a warning if the log was altered."""
+    """Show the run's log in a collapsed section, with a warning if somebody has altered the log."""
     log = read(run.folder)
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
@@ -266,7 +267,7 @@ def show_history(run: Run) -> None:
 
 
 def show_take_away(comparison: Comparison, run: Run) -> None:
-    """Show the downloads of a run, whose files are made on this machine."""
+    """Show the downloads of a run; each file is made on this machine when the user asks for it."""
     st.subheader("Downloads")
     report, model, pictures = st.columns(3, vertical_alignment="bottom")
     with report:
@@ -300,8 +301,8 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         about="Predictions of the chosen model for test rows, from splits that did not train on the row.",
     )
     st.caption(
-        "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
-        "picture. All files are created on this machine. Nothing is uploaded."
+        "The report is one HTML file, which any browser can open and print. The camera on a chart saves it "
+        "as a picture. All files are created on this machine. Nothing is uploaded."
     )
 
 
@@ -328,7 +329,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
-    """Return the run's data, or None if they were deleted or differ; a report then omits notes on data."""
+    """Return the run's data; None if they are deleted or changed (a report then omits notes on data)."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)
         run.check_data(dataset)
@@ -338,7 +339,7 @@ def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
-    """Show the selected model, refitted on all rows by a separate job, with a download."""
+    """Show a button that refits the selected model on all rows, then the progress, then a download."""
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
@@ -365,8 +366,8 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         label="Refit this model on all rows",
         icon=":material/model_training:",
         key=KEY("refit"),
-        help="The figures here are estimates from the splits. This button trains the model once more on all "
-        "rows, at the chosen weight. You can then download the model.",
+        help="The figures on this page are estimates from the splits. This button trains the model once "
+        "more, on all rows and at the chosen weight. You can then download the model.",
     )
 
 
@@ -388,9 +389,9 @@ def show_refit(
     method, lam
         Method and weight of a model of the run.
     figures
-        Known facts on the model, for the model card.
+        Measures of the model on test rows, by name, for the model card.
     noted
-        Text of the log entry for a request.
+        Text and details of the log entry that records the request.
     show
         Function that shows the finished model.
     """
@@ -412,7 +413,7 @@ def show_refit(
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """Return the selected model's predictions for test rows, indexed by the row of the data set."""
+    """Return the selected model's predictions for test rows; the index is the row number in the data set."""
     predictions = comparison.predictions(comparison.b)
     price = price_of_test_rows(predictions, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows
@@ -428,7 +429,7 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} This opens the audit with the columns filled in. The table belongs to you and is "
+        or f"{about} The button opens the audit with the columns filled in. The table belongs to you and is "
         "deleted with the run.",
     )
     source = None

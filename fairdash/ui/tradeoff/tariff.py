@@ -1,4 +1,4 @@
-"""Tariff for filing on the Trade-off page: weight, cost, tables for download, and a cap on changes."""
+"""Section of the Trade-off page on a tariff for filing: its λ, its cost, its tables, and a cap on changes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
         return
     st.subheader("Fit a tariff to file")
     st.caption(
-        "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the "
-        "weights λ of the front, and their points are on the dotted line. At λ = 0 the tariff is a GLM on "
-        "the same factors."
+        "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the same "
+        "weights λ as the networks; the dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
+        "a GLM on the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF])
 
@@ -68,13 +68,13 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
         label="Fit this tariff on all rows",
         icon=":material/table_view:",
         key=KEY("fit"),
-        help="The figures here are estimates from the splits. This button fits the tariff once more on all "
-        "rows. You can then view and download the table of relativities.",
+        help="The figures on this page are estimates from the splits. This button fits the tariff once "
+        "more, on all rows. You can then view and download the table of relativities.",
     )
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """State the cost of fairness at weight `lam`, compared with the GLM, and the remaining dependence."""
+    """State the tariff's error at weight `lam`, how much the GLM's error is exceeded, and the dependence."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
@@ -128,10 +128,10 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """Show the control for the cap, and the table of its cost, if the run has an existing price."""
+    """If the run has an existing price, show the control for a cap on changes, and the cap's cost."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
-    most = st.number_input(
+    max_change = st.number_input(
         "No premium changes by more than … % against today's price",
         min_value=0.0,
         max_value=100.0,
@@ -139,36 +139,37 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         step=1.0,
         placeholder="no cap",
         key=KEY("most"),
-        help="All premiums are multiplied by one common factor and capped at both ends. Total income does "
-        "not change. The cap applies after rating, so the table of relativities does not change.",
+        help="All premiums are multiplied by one factor and then limited from below and above, so that "
+        "total income does not change. The cap applies after rating, so the table of relativities "
+        "does not change.",
     )
-    if most is None:
+    if max_change is None:
         return
     if missing := missing_data(run.spec.source):
         st.caption(missing)
         return
     with plain_errors():
-        table = cap_cost_of(run, job, comparison, most / 100)
+        table = cap_cost_of(run, job, comparison, max_change / 100)
         if table is None:
             st.caption(
-                "This tariff was fitted by a version that did not evaluate caps. Fit the tariff in a new run "
-                "to see the cost."
+                "This tariff was fitted by a version of fairdash that did not evaluate caps. Fit it in a "
+                "new run to see the cost of the cap."
             )
             return
         st.dataframe(
-            _cap_shown(comparison, table, most),
+            _cap_shown(comparison, table, max_change),
             hide_index=True,
-            alt="Error, gap and dependence of the tariff on test rows, before and after the cap.",
+            alt="Error, gap and dependence of the tariff's premiums on test rows, before and after the cap.",
         )
-        st.caption(_cap_in_words(comparison, table, most))
+        st.caption(_cap_in_words(comparison, table, max_change))
 
 
-def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
-    """Return the two rows of the table as displayed texts."""
-    # Streamlit does not render table headers as Markdown.
+def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
+    """Return the table of a cap's cost as displayed texts: one row before the cap and one row after."""
+    # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    # The noise floor is in brackets after each gap.
+    # In each cell, the noise floor follows the gap in brackets.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
         for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)
@@ -182,12 +183,12 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.D
         f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
         f"Gap between tenths by {called}": gaps,
         f"{REGISTRY[comparison.measure].symbol} with {called}": links,
-        f"Change by more than {most:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
+        f"Change by more than {max_change:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
     }
     return pd.DataFrame(columns)
 
 
-def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> str:
+def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float) -> str:
     lower, upper, level, brought = (
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
@@ -195,9 +196,10 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
-        f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
-        f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
-        f"level. Of {exposure}, {caps[0]} are capped at −{most:g} % and {caps[1]} at +{most:g} %. All others "
-        f"pay the tariff times {number(level)}. Total income is the same before and after the cap."
+        "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
+        f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
+        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
+        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
+        f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
+        "income is the same before and after the cap."
     )

@@ -1,4 +1,4 @@
-"""Form of the Train page: weights, networks and schedule of a run, and the start of the run."""
+"""Form of the Train page, which asks for a run's weights, networks and schedule, and starts the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
 from fairdash.ui.access import current_owner
 from fairdash.ui.frame import chart, show_problems, theme
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, offer_to_resume, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
@@ -63,11 +63,11 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     st.markdown(
         f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
         f"**{safe(dataset.roles.target)}{per_exposure(dataset)}** from "
-        f"{counted(len(dataset.roles.features), 'feature')} · "
-        f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
+        f"{counted(len(dataset.roles.features), 'feature')} · sensitive: "
+        f"**{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
-    # The session state sets these values, because they may come from a search.
+    # The session state sets these two values, because a finished search can set them, too.
     st.session_state.setdefault(OBJECTIVE, "demographic_parity")
     st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = str(
@@ -96,24 +96,24 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
-    # A search may have set a weight, which should be visible.
+    # After a search, the section is open, so that the user sees a weight that the search has set.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
-        if follows(BALANCE, loss):
+        if needs_default(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
         balance = st.checkbox(
-            "Balance: predictions add up to the target",
+            "Balance: the sum of predictions equals the sum of the target",
             key=BALANCE,
-            help="Predictions on training rows then add up to the total of the target. The option is on by "
-            "default for counts and costs.",
+            help="On training rows, the sum of the predictions then equals the sum of the target. The "
+            "option is on by default for counts and costs.",
         )
-        if follows(TARIFF, loss):
+        if needs_default(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
         tariff = st.checkbox(
-            "Fair tariffs beside the networks",
+            "Also fit fair tariffs",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ. At λ = 0 a tariff is a GLM. The option is on by default for "
-            "counts and costs.",
+            "fitted at the same weights λ as the networks. At λ = 0 a tariff is a GLM. The option is on "
+            "by default for counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)
@@ -158,12 +158,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Return the suffix for the name of a target that is a rate."""
+    """Return " ÷ exposure", to follow the target's name, if the target is a rate; else ""."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """Ask how test rows are selected, if the data set has a group or a time."""
+    """Return how test rows are selected; ask for it if the data set has a group or a time."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
@@ -171,7 +171,7 @@ def ask_for_split(dataset: Dataset) -> str:
         "Choose test rows",
         kinds,
         format_func=lambda each: SPLITS[each].title.lower(),
-        # A choice for a table without groups must not split the groups of another table.
+        # The key contains group and time, so that a choice for one table does not apply to another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
     st.caption(SPLITS[split].meaning)
@@ -185,7 +185,7 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         Sweep,
         "confirmation_share",
         value=default_share(dataset.n_rows),
-        # The default depends on the table.
+        # The key contains the number of rows, because the default depends on it.
         key=KEY("confirmation", dataset.n_rows),
     )
     return share
@@ -198,9 +198,9 @@ def ask_for_lams() -> str:
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="To spread the weights evenly over dependence, sixteen models are trained first.",
+        help="A pilot first trains sixteen models, to find weights whose dependence is evenly spaced.",
     )
-    # The session state sets this value, because it may come from a search.
+    # The session state sets this value, because a finished search can set it, too.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
@@ -223,8 +223,8 @@ def ask_for_loss(dataset: Dataset) -> str:
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # A choice of loss for another target does not apply to this target.
-    if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
+    # If the target has changed, discard the loss that the user chose for the former target.
+    if needs_default(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
         "Measure of accuracy (loss)",
@@ -237,19 +237,19 @@ def ask_for_loss(dataset: Dataset) -> str:
         st.caption(f"{LOSSES[loss].title}, as {why}.")
     for name, problem in problems.items():
         if problem is not None:
-            st.caption(safe(not_offered(LOSSES[name].title, problem)))
+            st.caption(safe(reason_of_absence(LOSSES[name].title, problem)))
     return loss
 
 
-def follows(widget: str, what: object) -> bool:
-    """Return whether the basis `what` of a widget's default has changed, or the widget is new on the page."""
+def needs_default(widget: str, what: object) -> bool:
+    """Return whether a widget needs its default: it is new, or `what`, the default's basis, has changed."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
     return new
 
 
-def not_offered(title: str, problem: Problem) -> str:
+def reason_of_absence(title: str, problem: Problem) -> str:
     """Explain in a sentence why a loss can't be selected."""
     rows = f". This condition is not met in {counted(problem.count, 'row')}" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]
@@ -260,21 +260,22 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
-    """Ask for the "advanced" options of a sweep; if they are invalid, show the reason and return None."""
+    """Ask for the options under "Advanced"; if they are invalid, show the reason and return None."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # The key changes with each transfer, so that new widgets show the transferred values.
+        # The key changes whenever settings are copied from a search, so that new widgets show these settings.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):
         tune = st.checkbox(
-            "Find learning rate and weight decay on validation rows first",
+            "First find the learning rate and the weight decay on validation rows",
             taken is None,
             key=key("tune"),
             help="fairdash first compares standard networks on each split's validation rows, and then "
-            "trains the fair models. The search ignores the two fields below.",
+            "trains the fair models. The search replaces the values of the fields “learning rate” and "
+            "“weight decay”.",
         )
         architecture = st.selectbox(
             "Predictor's network",
@@ -312,7 +313,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
         }
         seed = ask(next(places), Sweep, "random_state", key=KEY("seed"))
         device = next(places).selectbox(
-            "Device", DEVICES, help="auto: a GPU if there is one and the training is large."
+            "Device", DEVICES, help="With “auto”, a GPU is used if there is one and the training is large."
         )
         validation = ask(
             next(places), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
@@ -342,7 +343,7 @@ def show_run(run: Run) -> None:
     st.markdown(
         f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
         f"{counted(len(spec.plan.methods) - 1, 'fair method')} × {counted(len(spec.plan.lams), 'weight')} λ "
-        f"× {counted(spec.plan.n_splits, 'split')}, trained as stacks"
+        f"× {counted(spec.plan.n_splits, 'split')}, trained in batches"
     )
     status = run.status
     if not status.is_over:
@@ -352,7 +353,7 @@ def show_run(run: Run) -> None:
         follow(run)
         return
     show_status(run, status)
-    show_go_on(run)
+    offer_to_resume(run)
     left, right, _ = st.columns([1, 1, 3])
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"
@@ -386,5 +387,5 @@ def show_curves(run: Run) -> None:
             chart(
                 training_curves_figure(curves, "dependence", theme=theme()),
                 key=KEY("curve-dependence"),
-                alt="Dependence measured by the penalty by epoch, one line per weight.",
+                alt="Dependence, as measured by the penalty, by epoch; one line per weight.",
             )

@@ -1,4 +1,4 @@
-"""Searches on the Train page: two forms, progress, results, and the transfer of results to the Train form."""
+"""Searches on the Train page: two forms, progress, results, and copying a result to the Train form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session keys of the number of transfers of settings from a search, and of the last settings.
+#: Session key of two values: how often settings were copied from a search, and the last copied settings.
 TAKEN = KEY("taken-over")
 #: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
@@ -40,12 +40,12 @@ OWN_GRID = "My own"
 
 
 def lams_key(grid: str) -> str:
-    """Return the session key of the weights that the user types into a grid's field."""
+    """Return the session key of the text field with the weights of a grid."""
     return KEY("lams", grid)
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas, semicolons or spaces; other text is an OptionError on `column`."""
+    """Parse numbers separated by commas, semicolons or spaces; else raise an OptionError about `column`."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -60,19 +60,19 @@ _GRID_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        MEASURE: "Dependence is at most a number",
-        EXCESS: "Dependence is at most a number above the noise floor",
-        ERROR: "The error is at most a percentage above the standard model's",
+        MEASURE: "Limit the dependence to a given value",
+        EXCESS: "Limit the dependence to a given value above the noise floor",
+        ERROR: "Limit the error to a given percentage above the standard model's error",
     }
 )
 _WHERE = (
-    "The search uses only the training rows of the first split. If there is one split, the search uses no "
-    "test rows. If there are several splits, the search uses rows that are test rows in other splits."
+    "The search uses only the training rows of the first split. With one split, the search uses no test "
+    "rows. With several splits, it uses rows that are test rows of other splits."
 )
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
-    """Show two collapsed forms, which search settings and find a weight; `plan` is the current plan."""
+    """Show two collapsed forms, one to search for settings and one to find λ, for the options in `plan`."""
     with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
     with st.expander("Find the weight automatically"):
@@ -89,7 +89,8 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
         f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
-        f"{folds} times and evaluated on held-out rows, with a measure other than its own penalty. {_WHERE}"
+        f"{folds} times. Held-out rows show the error and the dependence; the measure of dependence is not "
+        f"the one in the penalty. {_WHERE}"
     )
     if st.button("Search", icon=":material/search:"):
         _start(
@@ -118,8 +119,10 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
     folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
-    closer = st.checkbox("Refine between the two nearest weights in a second round")
-    st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot are compared by cross-validation. {_WHERE}")
+    closer = st.checkbox("In a second round, try more weights between the two that are nearest to the target")
+    st.caption(
+        f"{counted(len(LAMS), 'weight')} λ, found by a pilot, are compared by cross-validation. {_WHERE}"
+    )
     if st.button("Find the weight", icon=":material/search:"):
         _start(
             source,
@@ -187,7 +190,7 @@ def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None
         st.markdown(
             f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, weight "
             f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {near} of the other "
-            f"{len(result.frame) - 1} are within one standard error of these settings."
+            f"{len(result.frame) - 1} combinations have a score within one standard error of the best score."
         )
         _table(result.frame, _SETTINGS_COLUMNS)
         st.button(
@@ -241,7 +244,7 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Return columns with titles, with standard errors for means, and "–" for settings that diverged."""
+    """Show columns with titles; means have standard errors, and settings that diverged have "–"."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 
@@ -262,7 +265,7 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
-    """Copy settings to the Train form, with their method and objective."""
+    """Copy the best settings of a search to the Train form, with the search's method and objective."""
     times, _ = st.session_state.get(TAKEN, (0, None))
     st.session_state[TAKEN] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
@@ -271,7 +274,7 @@ def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings)
 
 
 def _take_lam(plan: LamSearch, lam: float) -> None:
-    """Copy a weight to the Train form, with its method, objective and settings."""
+    """Copy the weight that a search found to the Train form, with its method, objective and settings."""
     _take_settings(plan, plan.settings)
     st.session_state[GRID] = OWN_GRID
     st.session_state[lams_key(OWN_GRID)] = f"{lam:.4g}"

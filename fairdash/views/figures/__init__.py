@@ -1,1 +1,1 @@
-"""Plotly figures of data frames, with names from a user's table escaped."""
+"""Plotly figures of data frames, in which names from a user's table are escaped."""

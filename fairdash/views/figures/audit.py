@@ -15,8 +15,8 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Height in pixels of a figure with rows, without the rows.
-_AROUND = 150
+#: Height in pixels that a figure needs in addition to the height of its rows.
+_HEIGHT_WITHOUT_ROWS = 150
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +26,17 @@ class AuditFigure:
     Parameters
     ----------
     title, subtitle, x, y
-        Texts of the figure, with roles of :attr:`Chart.names` in braces for column names.
+        Texts of the figure; roles in braces, such as ``{price}``, stand for column names
+        (:attr:`Chart.names`).
     alt
-        Description for readers who can't see the figure; the title precedes it.
+        Description of the figure for readers who can't see it, to follow the title.
     draw
-        Function that draws into an empty figure, given the figure, the table, the chart and the theme.
+        Function that draws into an empty figure; its arguments are the figure, the table, the chart and the
+        theme.
     height, of_a_row
-        Height in pixels of the figure, or of each row if the table's rows are lines of the figure.
+        Height in pixels of the whole figure, or of each row if the figure has one line per row of the table.
     rows
-        Maximum number of rows to draw; None for all rows.
+        Function that selects the table's rows to draw; None for all rows.
     """
 
     title: str
@@ -56,13 +58,13 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # Classes have no order, so their figure mentions neither a band nor tails.
+    # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
     of_classes = "class" in table and one.x == "{sensitive}"
-    for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
+    for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
     if one.rows is not None:
         table = one.rows(table)
-    height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
+    height = _HEIGHT_WITHOUT_ROWS + one.of_a_row * len(table) if one.of_a_row else one.height
     figure = new_figure(**words, theme=theme, height=height)
     one.draw(figure, table, chart, theme)
     if of_classes:
@@ -72,8 +74,8 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
 
 
-_BANDED = "95 % band for smooth curves. Diamonds: all rows beyond the curve"
-_OF_CLASSES = {
+_BANDED = "95 % band for smooth curves. Diamonds: mean of all rows beyond either end of the curve"
+_REPLACED_FOR_CLASSES = {
     _BANDED: "95 % intervals, simultaneous for all classes",
     "at each value": "in each class",
     "a band for smooth curves": "its interval",
@@ -82,27 +84,25 @@ _OF_CLASSES = {
     ". Markers: means of the rows below the 5th and above the 95th percentile": "",
 }
 _RATIOS = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
-_AT_ONCE = "simultaneous 95 % limits"
+_SIMULTANEOUS = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
-_A_LINE = "a line with its band."
+_LINE_ALT = "a line with its band."
 
 
 def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that cross the first attribute with one other attribute, from all crossings and merged
-    cells.
-    """
+    """Return the cells that combine the first attribute with exactly one other attribute."""
     is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
     return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
 
 
 _ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
 _MONEY: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_SIMULTANEOUS}",
     "y": "a unit",
     "draw": traces.intervals("per_head", "per_head_low", "per_head_high"),
 }
 _SEGMENTS: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_SIMULTANEOUS}",
     "x": "a unit",
     "y": "",
     "alt": "points with intervals, one line per segment.",
@@ -115,7 +115,7 @@ _SEGMENTS: dict[str, Any] = {
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
-            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=traces.price_curve
+            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_LINE_ALT, draw=traces.price_curve
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
@@ -127,7 +127,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.classes,
         ),
         "class_probabilities": AuditFigure(
-            title="Average {price} of each class minus that of all others, from probabilities",
+            title="Average {price} of each class minus the average of all other classes, from probabilities",
             subtitle="Thick lines: 95 % intervals, if price and class are unrelated among rows of equal "
             "probability. Thin lines: bounds without this assumption",
             x="{price}",
@@ -138,31 +138,32 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "crossed": AuditFigure(
             title="Average {price} by {sensitive} and a second attribute",
-            subtitle="Cells of 20 rows or more, with 95 % intervals for all cells together",
+            subtitle="Combinations with 20 rows or more, with 95 % intervals that hold for all "
+            "combinations together",
             height=460,
             alt="points with intervals for each group.",
             rows=_pairs_with_the_first,
             draw=traces.crossed,
         ),
         "dearest_curve": AuditFigure(
-            title="Share of the highest 5 % of {price} by {sensitive}",
+            title="Share of rows with the highest 5 % of {price}, by {sensitive}",
             subtitle="Share of the rows at each value that are among the highest 5 % of prices, with a "
             "band for smooth curves. Dotted: 5 %",
             y="among the highest 5 %",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.top_share,
         ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}",
             subtitle=_BANDED,
             y="{candidate}",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.price_curve,
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
-            subtitle="This audit minus the earlier audit. 95 % band for the whole curve. Diamonds: all rows "
-            "beyond the curve",
+            subtitle="This audit minus the earlier audit. 95 % band for the whole curve. Diamonds: mean of "
+            "all rows beyond either end of the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
             draw=traces.difference_curve,
@@ -170,14 +171,14 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",
             subtitle=_BANDED,
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.price_curve,
         ),
         "residual_curve": AuditFigure(
             title="Average {outcome} (scaled to the total of {price}) minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} minus {price}",
-            alt=_A_LINE,
+            alt=_LINE_ALT,
             draw=traces.difference_curve,
         ),
         "measures_3": AuditFigure(
@@ -190,8 +191,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.measures, value="value"),
         ),
         "bias_surface": AuditFigure(
-            title="{outcome} compared with others at the same {price}, by {price} and {sensitive}",
-            subtitle="Cells of 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
+            title="{outcome} minus its mean at the same {price}, by {price} and {sensitive}",
+            subtitle="Squares: 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
             "standard errors",
             alt="squares, coloured by the amount undercharged.",
             draw=traces.surface,

@@ -1,4 +1,4 @@
-"""Plotly traces for an audit's tables, each added to an empty figure with its labels."""
+"""Functions that draw an audit's table into an empty plotly figure that already has its titles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairdash.views.figures.parts import (
 )
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped
 
-#: Kinds of points whose value is the mean of all rows beyond the curve's range.
+#: Kinds of points whose value is the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
 
 
@@ -47,7 +47,7 @@ def top_share(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) ->
 def gap_curve(
     figure: go.Figure, curve: pd.DataFrame, *, level: float, max_gap: float | None, theme: Theme
 ) -> None:
-    """Draw a curve along s with its simultaneous 95 % band, both tails, and the acceptable gap.
+    """Draw a curve along s, its simultaneous 95 % band, points for rows beyond it, and the acceptable gap.
 
     Parameters
     ----------
@@ -57,14 +57,15 @@ def gap_curve(
     level
         Mean of all rows.
     max_gap
-        Threshold δ, in units of y, drawn as a strip of this width around the level; None for a line.
+        Threshold δ in units of y, drawn as a strip of this height around the level; None draws a line
+        instead.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # The label is at the end at which the curve is further from the level.
+        # The label is at that end of the strip at which the curve is further from the level.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
-        words = {"text": "a gap of this width is the threshold"}
+        words = {"text": "height of this strip: largest acceptable gap"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
         figure.add_hrect(
             y0=level - max_gap / 2,
@@ -111,7 +112,7 @@ def _points(
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Draw points with intervals around a level, from columns with values, both limits, and positions."""
+    """Return a function that draws points with intervals; `columns` name value, lower and upper limit."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = {
@@ -141,7 +142,7 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
 
 
 def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw one line per segment, in order."""
+    """Draw one point with an interval per segment, in the table's order."""
     known = table[["per_head", "per_head_low", "per_head_high"]]
     ranges = (
         table["class"]
@@ -178,7 +179,7 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
 
 
 def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw a bar per class, with the interval of its mean and its rows, and a line at the overall mean."""
+    """Draw a bar per class with its interval and number of rows, and a line at the overall mean."""
     known = table[["mean", "low", "high"]]
     labels = [
         f"{escaped(short(name))} · {rows:,} rows"
@@ -197,7 +198,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw one line per class: the difference from all other classes with its interval, and the bounds."""
+    """Draw one line per class: the difference from all other classes, its interval, and the wider bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
@@ -214,11 +215,11 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
 
 
 def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw one line per group of the second attribute, with intervals of the cells."""
+    """Draw one line per group of the second attribute, with an interval at each point."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
-    # Classes are at 0, 1, 2 …, with names and without a line, because classes have no order.
+    # Classes have the positions 0, 1, 2 …; no line joins them, because classes have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
@@ -238,7 +239,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Return names of measures: words for the price change between two points of s and its parts, or ids."""
+    """Return display names of measures: words for the gap and its parts, and ids for all others."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
@@ -246,7 +247,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw cells of price and s, coloured by cost minus price in standard errors, so that noise is pale."""
+    """Draw a square per cell of price and s, coloured by cost minus price; a ring marks 2 standard errors."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -265,7 +266,7 @@ def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> N
         size=15,
         marker=marker,
         customdata=table[["b", "standard_error", "rows"]],
-        hover="cost minus that of others at this price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
+        hover="cost minus the mean cost at this price: %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
         "%{customdata[2]:,} rows",
     )
     figure.add_trace(cells)
@@ -295,7 +296,7 @@ def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> N
 
 
 def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw the price's curve at each reliability."""
+    """Draw the curve of the price along s, corrected for each assumed reliability of s."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
         look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
@@ -306,7 +307,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw the means of each premium and of the price along s, in lines that differ without colour."""
+    """Draw the mean of each premium and of the price along s; the lines also differ in dashes and symbols."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -326,14 +327,14 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
             figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # For classes, the points of premiums are side by side.
+        # At a class, the points of the premiums are side by side, so that they do not hide each other.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw quantiles of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Draw quantiles of three premium differences over the policies: 5 to 95 %, 25 to 75 %, and median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
     # Names have two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):

@@ -25,7 +25,7 @@ MAX_FEATURES = 12
 def features_figure(
     importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """Draw the most important features of at least one of two models, with a dot for each model.
+    """Draw the features that are most important in either of two models, with a dot for each model.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def transformation_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw learned functions of two models, f of the audited variable or g of the sensitive attribute.
+    """Draw one learned function of two models: f of the predictions or residuals, or g of the attribute.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ def transformation_figure(
     of_sensitive
         Whether to draw g along the sensitive attribute; if not, f is drawn along predictions or residuals.
     title, axis, subtitle
-        Texts of the figure, the axis with its unit, as plain text.
+        Plain texts of the figure; the title of the x-axis includes its unit.
     """
     y_title = "Standard deviations from the mean"
     figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # A few rows with different values, sorted, including both ends, are enough for the curve.
+        # For a smooth curve, some of the distinct values are enough: evenly spaced in rank, with both ends.
         first = np.unique(x, return_index=True)[1]
         places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
@@ -107,7 +107,7 @@ def objectives_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw error against dependence along one path, with one panel for each of both objectives.
+    """Draw error against dependence of one method's models, in one panel per objective.
 
     A model has the same height in both panels.
 
@@ -119,7 +119,8 @@ def objectives_figure(
     measure
         Id of the measure on the x-axis.
     method
-        Method of the path; for a model without a path, such as the standard model, any method.
+        Method whose models are drawn; if it has no models with λ > 0, such as “standard”, the first other
+        method.
     chosen_lam
         Weight λ of the marked stop.
     error, error_title, unit, of_average
@@ -148,12 +149,12 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """Draw panel k with an objective's path, the noise floor, and the two models."""
+    """Draw panel k: the path of one objective, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
-        # Panels share one scale, so the second panel shows no tick labels.
+        # Both panels have the same y-axis, so the second panel shows no tick labels.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
@@ -190,14 +191,15 @@ def _panel(
             marker={"line": {"width": 1.5 if is_large else 0, "color": theme.veil}},
             customdata=rows[["lam", "floor", "edge", "said"]].to_numpy(),
             hover=f"<b>λ = %{{customdata[0]:g}}</b><br>dependence of {audited}s %{{x:.3f}}"
-            "<br>independence: %{customdata[1]:.3f} on average, 95 % below %{customdata[2]:.3f}"
+            "<br>if independent: %{customdata[1]:.3f} on average, below %{customdata[2]:.3f} in 95 % of cases"
             "<br>error %{customdata[3]}",
             **axes,
         )
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # The label extends towards the panel's middle; the standard model's label is below the point.
+            # Labels extend towards the middle of the panel; the label of the standard model is below its
+            # point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {
                 "xanchor": "right" if is_right else "left",
@@ -207,9 +209,9 @@ def _panel(
             figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
 
 
-#: Number of points between two breakpoints, because a log link makes the line between them curved.
+#: Number of points drawn between two breakpoints, because with a log link the line between them is curved.
 _BETWEEN = 8
-#: Height of the largest bar of exposure as a share of the plot's height.
+#: Height of the highest bar of exposure, as a share of the height of the plot.
 _BARS = 0.35
 _MISSING_LABEL = "missing"
 #: Name of the first of two tariffs.
@@ -217,7 +219,7 @@ _BEFORE = "λ = 0"
 
 
 def factors(table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors that have a figure, all except interactions, in the order of the table."""
+    """Return the factors that can be drawn (all except interactions), in the order of the table."""
     mains = table[~table["kind"].isin([BASE, INTERACTION])]
     return tuple(mains["factor"].unique())
 
@@ -245,8 +247,8 @@ def factor_figure(
     Returns
     -------
     Figure
-        Figure with curves for numbers, steps for bands or points for levels, and the exposure of the first
-        table as bars in the background.
+        Figure of both tariffs: curves for a numeric factor, steps for bands, points for levels. Bars in the
+        background show the exposure from the first table.
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
@@ -255,7 +257,7 @@ def factor_figure(
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing cell has no position on an axis of numbers, so its point is to the right of all numbers.
+    # A missing value has no position among numbers, so its point is to the right of all numbers.
     beside = _right_of(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
@@ -289,7 +291,7 @@ def factor_figure(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # This axis sets ticks, because an overlaid axis would otherwise use the ticks of the axis below.
+        # The overlaid axis sets its ticks, because it would otherwise use those of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )
@@ -310,7 +312,8 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # Brackets distinguish missing cells from a level of the same name, which plotly would merge.
+            # The brackets distinguish missing values from a level named “missing”, which plotly would merge
+            # with them.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels
@@ -323,7 +326,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """Return a curve with points between its breakpoints, linear on the scale of η."""
+    """Return x and y of a curve that is linear between breakpoints, in log(y) if the factors multiply."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)

@@ -14,15 +14,15 @@ from fairdash.utils.text import amount, p_equals, percent
 from fairdash.views.figures.parts import Values, dots, limits, line, note, short
 from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
 
-#: Maximum number of dots; more would overlap and be slow in the browser, so a random sample is drawn.
-DOTS = 1500
+#: Maximum number of dots. More dots would overlap and slow the browser, so a random sample is drawn.
+MAX_DOTS = 1500
 
 
-def some_rows(n: int) -> NDArray[np.intp]:
-    """Return a mask of n rows to draw as dots."""
-    if n <= DOTS:
+def sampled_rows(n: int) -> NDArray[np.intp]:
+    """Return the indices of the rows to draw as dots, out of n rows, in ascending order."""
+    if n <= MAX_DOTS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, MAX_DOTS, replace=False))
 
 
 def distribution_figure(
@@ -66,9 +66,9 @@ def link_figure(
     theme: Theme,
     by_exposure: bool = False,
 ) -> go.Figure:
-    """Draw averages of the target by sensitive quantile group, with 95 % intervals, and rows as faint dots.
+    """Draw the target's averages in groups of the sensitive attribute, with 95 % intervals, and rows as dots.
 
-    The axes fit the averages, and the subtitle gives the share of rows outside the axes.
+    The axes fit the averages; the subtitle states the share of rows that are beyond the axes.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def link_figure(
     sensitive, target
         Titles of the axes, with units.
     by_exposure
-        Whether the averages are weighted by exposure, for the subtitle.
+        Whether the subtitle says that the averages are weighted by exposure.
     """
-    shown = some_rows(len(y))
+    shown = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
     y_range = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
     beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
@@ -110,15 +110,15 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Return the range of the averages, extended on both sides by `share`, but not beyond the rows."""
+    """Return the averages' range, extended at both ends by `share` of its length, but not beyond the rows."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
     return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
 
 
-#: Maximum number of bars, which fit on a page; the table next to the figure has all features.
-BARS = 20
+#: Maximum number of bars that fit on a page; the table next to the figure lists all features.
+MAX_BARS = 20
 
 
 def proxies_figure(
@@ -138,14 +138,15 @@ def proxies_figure(
     sensitive
         Name of the sensitive column.
     joint
-        Dependence on all features together, if known, shown as a separate bar at the top.
+        Dependence between the attribute and all features together, drawn as a bar at the top; None if
+        unknown.
     """
-    shown = features.head(BARS)
+    shown = features.head(MAX_BARS)
     known = "p_corrected" in shown
-    counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
+    counted = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
     figure = new_figure(
         title=f"How well each feature predicts {sensitive}",
-        subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",
+        subtitle=f"{counted}, on held-out rows; 0: independent, 1: the feature determines the attribute",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
         theme=theme,
@@ -154,12 +155,13 @@ def proxies_figure(
     names = [escaped(short(name, longest=32)) for name in shown["feature"]]
     values = shown["hgr"].clip(lower=0).to_numpy()
     colours = [theme.chosen] * len(shown)
-    details = ["noise floor still being measured"] * len(shown)
+    details = ["the noise floor is still being computed"] * len(shown)
     if known:
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
         details = [
-            f"independence stays below {q95:.2f}; {p_equals(p)}, corrected for {len(features)} features"
+            f"below {q95:.2f} in 95 % of cases if independent; {p_equals(p)}, corrected for {len(features)} "
+            "features"
             for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
         ]
     if joint is not None:
@@ -189,18 +191,19 @@ def proxies_figure(
 
 TITLES = {
     "mse": ("Error on training batches", "1: constant mean"),
-    "dependence": ("Dependence measured by the penalty", "Ψ"),
+    "dependence": ("Dependence, as measured by the penalty", "Ψ"),
 }
 
 
 def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
-    """Draw one training curve over epochs per weight λ, for the fair method that was trained last.
+    """Draw the training curves of the fair method that was trained last, one curve per weight λ.
 
     `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method reports a separate curve, which has no dependence during the warm-up.
+    # A method's models are trained in batches (“stacks”), and each batch reports its own curve. During the
+    # warm-up, a curve has no values of dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

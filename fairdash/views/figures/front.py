@@ -1,4 +1,4 @@
-"""Figures of the trade-off between error and dependence: the front, and the benchmark of methods."""
+"""Figures of the trade-off of error and dependence: a run's Pareto front, and the benchmark of methods."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, fade
 
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
-BEATEN = "#9aa1aa"
-#: Label of the band of the noise floor, and the share of the plot's height at which the band begins.
+DOMINATED = "#9aa1aa"
+#: Label in the band of the noise floor, and the label's height as a share of the plot's height.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
 #: Symbols and labels of the baselines, in drawing order.
@@ -46,10 +46,10 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Distance from the edge, as a share of the plot's height, of marks for points outside the axes.
+#: Points outside the axes are marked at this distance from the edge, as a share of the plot's height.
 _EDGE = 0.045
 #: Label at the point where the path of the selected method enters the noise floor.
-NOISE_NOTE = "beyond this point you pay for noise"
+NOISE_NOTE = "beyond this point λ removes only noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
 
@@ -71,21 +71,23 @@ def front_without_marks(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw mean test error against dependence, with a point for each trained weight, and lines between points
-    that differ by more than noise.
+    """Draw mean test error against dependence, with a point per trained model.
 
-    The y-axis fits the errors of methods. Points outside are drawn at the edge, with an arrow and the error.
-    The figure does not change while a slider moves; :func:`with_marks` adds the points that do.
+    A method's line joins points that differ by more than noise.
+
+    The y-axis fits the errors of the methods. Other prices with errors beyond the axis are drawn at its edge,
+    with an arrow and the error. The figure is the same for all positions of the slider; :func:`with_marks`
+    adds the points that change.
 
     Parameters
     ----------
     test, single
         Means over the splits, and single splits, of :func:`fairdash.evaluation.assess_curve` on test rows.
     error, error_title, measure, measure_title
-        Measures on the y-axis and x-axis, with axis titles. The error is "rmse", in `unit`, or a share of the
-        error of the average.
+        Measures on the y-axis and x-axis, with axis titles. The error is either "rmse" in `unit`, or the
+        error divided by the error of predicting the average.
     method
-        Method that is shown in full, with standard errors and single splits.
+        Method whose standard errors and single splits are also drawn.
     references
         Mean values, on test rows, of prices that use the sensitive attribute.
     baselines
@@ -138,7 +140,7 @@ def front_without_marks(
     figure.add_traces(_splits(splits, theme))
     look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
     figure.add_traces(_path(paths[method], points[method], **look))
-    # The positions of labels depend on the marks.
+    # with_marks places the labels, because their positions depend on the marks.
     path = path_rows[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
@@ -151,7 +153,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     base
         Figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``, which is not changed.
     marks
-        Marked points, which are hollow if they are blends.
+        Marked points. A hollow mark is a blend (average of the predictions of two trained models).
     edge
         End of the noise floor.
     """
@@ -162,7 +164,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
     notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
-    # The figure is built in one call, because adding to a plotly figure takes several times as long.
+    # Build the figure in one call, because adding to an existing plotly figure takes several times as long.
     return figure_of([*base["data"], *(_dot(mark, theme) for mark in marks)], layout)
 
 
@@ -186,7 +188,7 @@ def runs_front_figure(
         :func:`fairdash.evaluation.assess_curve` on test rows, and error of predicting the average for all
         rows, NaN if unknown.
     error, error_title, measure, measure_title, unit
-        As in :func:`front_without_marks`.
+        The same as in :func:`front_without_marks`.
     """
     words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
@@ -215,36 +217,36 @@ def runs_front_figure(
 def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """Return a row per model: values of a measure, x, y, the standard error of y, and the error in words."""
+    """Return a row per model: the measure's columns, x, y, the standard error of y, and the error as text."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
     points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
-    """Return each error with its standard error and unit, and as a share of the error of the average."""
+    """Return each error as a text: with standard error and unit, and as a share of the average's error."""
     texts = []
     for y, own in zip(errors, se, strict=True):
         beside = f" ± {number(own)}" if math.isfinite(own) else ""
-        share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
+        share = f" ({percent(y / of_average)} of the average's error)" if of_average > 0 else ""
         texts.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
     return texts
 
 
 def _in_axes(y: float, axes: Axes) -> float:
-    """Return y, or a position near the edge for a mark outside the axes."""
+    """Return y if it is within the axes, else the position at which a mark for it is drawn at the edge."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
 
 
 def _arrow(y: float, axes: Axes) -> str:
-    """Return the arrow before a name at the edge, which shows the direction of a mark outside the axes."""
+    """Return "↑ " or "↓ " if y is above or below the axis, else ""."""
     return "" if y == _in_axes(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the table with two rows for each error: minus and plus one standard error."""
+    """Return two tables: one with y minus its standard error, and one with y plus its standard error."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -254,7 +256,7 @@ def _label(row: pd.Series, text: str, colour: str) -> Label:
 
 
 def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
-    """Return a label with each method's name at the fair end of the method's path."""
+    """Return a label with the name of each method, at the method's model with the largest λ."""
     ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
     return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
 
@@ -271,14 +273,14 @@ def _path(
     with_errors: bool = False,
     about: str = "",
 ) -> list[dict[str, Any]]:
-    """Return a path's traces: a line through distinct points, the best trained points, dominated points."""
+    """Return a method's traces: a line through distinct points, undominated points, and dominated points."""
     path, width = path[differ_beyond_noise(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
     for rows, fill, end in (
         (trained[trained["best"]], "", ""),
-        (trained[~trained["best"]], BEATEN, ", beaten by another point"),
+        (trained[~trained["best"]], DOMINATED, ", dominated by another model"),
     ):
         look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
         look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
@@ -300,7 +302,7 @@ def _path(
 
 
 def _hover_values(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
-    """Return values for hover texts: the error in words, then the given columns."""
+    """Return the values that hover texts show for each row: the error in words, then the given columns."""
     values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
     return values
 
@@ -320,7 +322,7 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
 def _other_prices(
     table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
 ) -> Iterator[tuple[dict[str, Any], Label]]:
-    """Return the traces of prices outside the methods' paths: prices that use s, baselines and tariffs."""
+    """Return traces and labels of all other prices: prices that use s, baselines and tariffs."""
     for id, rows in table.dropna(subset=["x", "y"]).sort_values("lam").groupby("method", sort=False):
         if reference := REFERENCES.get(str(id)):
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
@@ -344,7 +346,7 @@ def _other_prices(
 
 
 def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
-    """Return a large dot, which is hollow for a blend."""
+    """Return a large dot for a marked point, hollow if the mark is hollow."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
     look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
@@ -354,7 +356,7 @@ def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
 def _labels_of_front(
     labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme
 ) -> list[dict[str, Any]]:
-    """Return the text in the band of the noise floor, and labels without overlaps."""
+    """Return the label in the band of the noise floor, and the other labels, placed without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
     width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
@@ -365,8 +367,8 @@ def _labels_of_front(
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit x from 0 or the most negative value to just beyond the largest mean, and y to all values."""
-    # A value corrected for noise may be exactly 0, and all values may be 0, so the range has a minimum.
+    """Fit the axes: x from 0 or the lowest value to just above the largest value, and y to all errors."""
+    # All values may be 0, because values corrected for noise are often 0; the range then ends at 0.1.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
@@ -377,12 +379,12 @@ def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     return axes
 
 
-#: Height in pixels, with room for the legend of all methods below the plot.
+#: Height in pixels of the figure, with room below the plot for a legend of all methods.
 _HEIGHT = 560
 
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
-    """Draw the front of each method on one data set, for one measure of dependence (called a reading).
+    """Draw each method's Pareto front on one data set, for one measure of dependence (called a “reading”).
 
     Parameters
     ----------
@@ -394,14 +396,15 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
     Returns
     -------
     Figure
-        Figure of error against the level of dependence, which is 1 for the standard network. The default
-        method is emphasised, and lines of methods that need s to compute a price are dashed.
+        Figure of error against dependence, both relative: the dependence of the standard network is 1, and so
+        is the error of predicting the average. The default method is emphasised, and lines of methods that
+        need s to compute a price are dashed.
     """
     figure = new_figure(
         title=title,
-        subtitle=f"dependence by {reading}; dashed: a price needs s",
-        x="dependence ÷ the standard network's",
-        y="error ÷ the average's",
+        subtitle=f"dependence by {reading}; dashed: s is needed to compute a price",
+        x="dependence ÷ dependence of the standard network",
+        y="error ÷ error of the average",
         theme=theme,
         height=_HEIGHT,
     )

@@ -1,4 +1,4 @@
-"""Figures by group of the sensitive attribute, for two models: averages, spreads, and who pays."""
+"""Figures of two models by group of the sensitive attribute: averages, distributions, change per head."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def profile_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw average predictions, or residuals, along the sensitive attribute: two lines with 95 % bands.
+    """Draw average predictions or residuals of two models along the sensitive attribute, with 95 % bands.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def profile_figure(
             "<br>%{customdata[2]:.0f} test rows",
         )
         traces.append(means)
-    # The label of the reference line is in the half in which the standard model is further from the line.
+    # The reference line's label is in that half of the plot in which the standard model is further from the
+    # line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
     side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
     below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
@@ -104,13 +105,13 @@ def profile_figure(
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:
-    """Return each group's position in the rows ordered by the sensitive attribute, 0 to 100 %."""
+    """Return the middle of each group, in per cent of the rows ordered by the sensitive attribute."""
     share = profile["n"] / profile["n"].sum()
     return 100 * (share.cumsum() - share / 2)
 
 
 def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
-    """Return ticks at even shares of the rows, labelled with the value of the sensitive attribute."""
+    """Return ticks at equally spaced quantiles of the sensitive attribute, labelled with its values."""
     shares = np.array([0, 20, 40, 60, 80, 100])
     edges = np.append(0.0, 100 * profile["n"].cumsum() / profile["n"].sum())
     values = np.interp(shares, edges, [*profile["s_low"], profile["s_high"].iloc[-1]])
@@ -125,7 +126,7 @@ def _cell_ticks(count: int) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return labels for the two lines where their distance is largest, each on the outer side of its line."""
+    """Return labels of the two lines, at the group at which the distance between the lines is largest."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
@@ -156,7 +157,7 @@ def spread_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw one row per group of the sensitive attribute, with the densities of both models on one scale.
+    """Draw both models' densities, one row per group of the sensitive attribute, all on the same scale.
 
     If a model's predictions are independent of the attribute, its density has the same shape in every row.
 
@@ -172,7 +173,7 @@ def spread_figure(
         Axis titles, with units.
     """
     name = sensitive.partition(" (")[0]
-    title = f"How {audited}s are spread, by {name}"
+    title = f"Distribution of {audited}s by {name}"
     figure = new_figure(title=title, subtitle=subtitle, x=level, y="", theme=theme)
     both = pd.concat([a, b])
     varying = both.loc[~both["is_constant"], "density"].to_numpy()
@@ -188,7 +189,7 @@ def spread_figure(
             first = density.iloc[0]
             x, heights = density["x"], scale * density["density"]
             if first["is_constant"]:
-                # A constant group is a line as high as the highest curve.
+                # If all values of a group are equal, draw a vertical line as high as the highest curve.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
             about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
@@ -219,7 +220,7 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
     heights = [_heights(curve, scale) for curve in (own, other)]
     gap = heights[0] - heights[1]
     places = (int(gap.argmax()), int(gap.argmin()))
-    # If two lines coincide, their names are on opposite sides.
+    # If the two curves coincide, one name is to the left and the other to the right of the peak.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
         places = (int(heights[0].argmax()),) * 2
@@ -240,7 +241,7 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
 
 
 def _heights(own: pd.DataFrame, scale: float) -> Array:
-    """Return the heights of densities over the grid; the line of a constant group is in one cell."""
+    """Return the heights of a group's curve over the grid; a group of equal values has one value above 0."""
     density = own["density"].to_numpy()
     return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
 
@@ -297,11 +298,11 @@ def transfers_figure(
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
-    # The axis has space for the numbers next to the bars.
+    # The axis leaves space for the numbers above and below the bars.
     low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
-    # Labels have two lines, so that they fit side by side on a phone.
+    # Break the tick labels into two lines, so that they fit side by side on a phone.
     texts = [text.replace(" to ", " to<br>") for text in groups]
     ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": places, "ticktext": texts}
     figure.update_xaxes(**ticks, tickangle=0, showgrid=False, ticks="")

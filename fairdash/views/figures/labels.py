@@ -1,7 +1,7 @@
 """Placement of labels next to points, without overlap or clipping at any chart width.
 
-The width of a chart is unknown when labels are placed. A label's distance from its point, in pixels,
-therefore suits all WIDTHS, from a phone to a wide screen.
+When labels are placed, the width of the chart on the screen is unknown. A label therefore has a fixed
+distance in pixels from its point, chosen so that it overlaps no other label at any of WIDTHS.
 """
 
 from __future__ import annotations
@@ -18,29 +18,30 @@ from fairdash.views.figures.parts import Values, note
 from fairdash.views.figures.theme import Theme, escaped
 
 Array = NDArray[np.float64]
-#: Ranges of both axes.
+#: Ranges of the x-axis and the y-axis.
 Axes = tuple[tuple[float, float], tuple[float, float]]
 #: Occupied area, in pixels: left (at each of WIDTHS), bottom, right (at each of WIDTHS) and top.
 Box = tuple[Array, float, Array, float]
-#: Areas of all possible positions of a label, (candidates, widths) or (candidates, 1) each.
+#: Areas of all possible positions (“candidates”) of a label: left, bottom, right and top, each an array
+#: (candidates, widths) or (candidates, 1).
 Edges = tuple[Array, Array, Array, Array]
 
-#: Widths of the area inside the axes, in pixels, and height of this area in a chart of the usual height.
+#: Possible widths of the plot inside its axes, in pixels, and its height in a chart of the usual height.
 WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
 HEIGHT = 285.0
 #: Minimum distance between two labels, and between a label and the upper, lower and left edges.
 _GAP = 3.0
-#: Maximum width by which a label may extend over the right edge, which is less than the margin.
+#: A label may extend beyond the right edge of the plot by at most this width, which is less than the margin.
 _MAX_OVERHANG = 10.0
-#: Distance beyond which a line connects the point and its label.
+#: If a label is further than this from its point, a line connects them.
 _NEAR = 26.0
-#: Cost of covering a point, in pixels of distance.
+#: Cost of a label that covers a point; the cost of a label's distance is 1 per pixel.
 _COST_OF_POINT = 15.0
-#: Number of ordinary points as which a point with a label counts.
+#: Covering a point that has a label costs as much as covering this number of other points.
 _POINTS_OF_LABEL = 4
-#: Cost of a pixel of overlap, which exceeds the cost of any distance and of all points together.
+#: Cost of overlapping by one pixel; it exceeds the cost of any distance and of all covered points together.
 _COST_OF_OVERLAP = 1e4
-#: Cost of a crossing of two lines, which exceeds that of any distance, and is below that of any overlap.
+#: Cost of two crossing lines; it exceeds the cost of any distance, and is lower than that of any overlap.
 _COST_OF_CROSSING = 2e3
 _ATTEMPTS = 8
 
@@ -58,7 +59,8 @@ class Label:
     colour
         Colour of text and mark.
     symbol
-        Symbol of the mark; "" for a point without a mark. The text next to a mark is larger and bold.
+        Plotly symbol of the mark; "" if the point has no mark. The label of a point with a mark is larger and
+        bold.
     is_hollow
         Whether the mark is drawn as a ring.
     """
@@ -77,17 +79,17 @@ class Label:
 
     @property
     def extent(self) -> tuple[float, float]:
-        """Estimated width and height of the label in pixels, slightly too large."""
+        """Estimated width and height of the label in pixels; the estimates are slightly too large."""
         return len(self.text) * self.size * (0.53 if self.symbol else 0.47) + 4, self.size * 1.3 + 4
 
 
 def placed(
     labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
 ) -> list[dict[str, Any]]:
-    """Return the labels as plotly annotations, each near its point; earlier labels have priority.
+    """Return plotly annotations, with each label near its point; earlier labels are placed first.
 
-    If there is no room for a later label, this label is placed first in the next attempt, and in every second
-    attempt the longest labels follow.
+    If an attempt leaves a label without room, the next attempt places this label first. In every second
+    attempt, the other labels are then sorted by length, the longest first.
 
     Parameters
     ----------
@@ -96,14 +98,14 @@ def placed(
     taken
         Occupied areas, which no label may cover.
     points : (n, 2) array
-        Further points that labels should avoid, in the units of the axes.
+        Points without labels that labels should not cover, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
-    alone = [_costs(own, taken, points) for own in edges]
+    own_costs = [_costs(own, taken, points) for own in edges]
 
-    # The attempts place most labels where they were before.
+    # The results are cached, because most labels have the same position in several attempts.
     @cache
     def overlap(k: int, other: int, j: int) -> Array:
         return _overlap(edges[k], _box_at(edges[other], j))
@@ -113,40 +115,40 @@ def placed(
         return _crosses(at[k], at[other], j)
 
     def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
-        """Return the costs of a label's possible positions, given the positions of the other labels."""
+        """Return the cost of each possible position of label k, given the positions of the other labels."""
         others = [(each, j) for each, j in positions.items() if each != k]
         beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
         lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
-        cost: Array = alone[k] + _COST_OF_OVERLAP * beside.max(axis=1)
+        cost: Array = own_costs[k] + _COST_OF_OVERLAP * beside.max(axis=1)
         return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    # The first pass ignores crossings: if no lines cross, the nearest positions are best.
+    # First ignore crossings of lines. If no lines cross, the nearest positions are the best positions.
     for crossed in (0.0, _COST_OF_CROSSING):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
             positions: dict[int, int] = {}
-            whose = -1
-            # If lines cross, labels that were placed first are placed again, given all others.
+            without_room = -1
+            # If lines cross, place every label again, given the positions of all others.
             for k in order * (2 if crossed else 1):
                 cost = costs(k, positions, crossed)
                 positions[k] = int(cost.argmin())
-                if cost.min() >= (crossed or _COST_OF_OVERLAP) and whose < 0:
-                    whose = k
+                if cost.min() >= (crossed or _COST_OF_OVERLAP) and without_room < 0:
+                    without_room = k
             each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
             if sum(each) < best[0]:
                 best = (sum(each), positions)
-            if whose < 0:
+            if without_room < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
-            order = [whose, *(k for k in order if k != whose)]
+            order = [without_room, *(k for k in order if k != without_room)]
         if max(each) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 
 
 def shares(points: ArrayLike, axes: Axes) -> Array:
-    """Return points (n, 2) as shares of the axes' lengths, measured from the lower left corner, (n, 2)."""
+    """Return points (n, 2) in units of the axes' lengths, measured from the lower left corner, (n, 2)."""
     low, high = np.array(axes).T
     return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
 
@@ -163,8 +165,8 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
 
 
-#: Offsets of a label's anchor from its point, and the side and edge of the label at the anchor: near
-#: positions first, then positions further up and down.
+#: Possible positions: offset of the label's anchor from the point, and which side and edge of the label are
+#: at the anchor. Positions near the point come first, then positions further up and down.
 _ACROSS, _UP = (8, 24, 44, 68, 96, 130), (12, 20, 28, 36, 46, 58, 72, 88, 106, 126, 148, 172, 198, 226, 255)
 _SIDES = ((0.0, "center"), *((dx, "left") for dx in _ACROSS), *((-dx, "right") for dx in _ACROSS))
 _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
@@ -183,19 +185,20 @@ _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
         for dx, xanchor in _SIDES
     ),
 )
-#: Offsets (candidates, 1), and the shares of a label's width and height to the left of and below the anchor.
+#: Offsets of the candidates, (candidates, 1), and which shares of a label's width and height are left of and
+#: below its anchor.
 _SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
 _DX, _DY, _LEFT_OF, _BELOW = np.array(
     [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
 ).T[:, :, None]
 
 
-#: True for candidates with a line between point and label, (candidates,).
+#: True for candidates that have a line between point and label, (candidates,).
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 
 def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
-    """Return for each candidate whether its line crosses the line of another label at any width."""
+    """Return for each candidate whether its line crosses the line of another label, at any chart width."""
     a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
     dx, dy = _DX[j, 0], _DY[j, 0]
     beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
@@ -204,7 +207,7 @@ def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
-    """Return left, bottom, right, top of candidates: (candidates, widths) along x, (candidates, 1) along y.
+    """Return the candidates' edges: left and right (candidates, widths), bottom and top (candidates, 1).
 
     `x` and `y` are the coordinates of the label's point as shares of the axes' lengths.
     """
@@ -220,7 +223,7 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """Return the costs of positions in pixels: distance, covered points, and mainly overlap and clipping."""
+    """Return the cost of each position: distance, covered points, and (most costly) overlap and clipping."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
@@ -235,7 +238,7 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
 
 
 def _overlap(edges: Edges, box: Box) -> Array:
-    """Return the overlap of each candidate with another area at each width, (candidates, widths)."""
+    """Return each candidate's overlap with another area in pixels, per chart width, (candidates, widths)."""
     (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
     across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
     along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP

@@ -1,6 +1,6 @@
-"""Chart components: lines, dots and bands as traces; notes and reference lines as parts of the layout.
+"""Components of charts: traces for lines, dots and bands, and layout entries for notes and reference lines.
 
-All components are plain values, such as dicts and lists, which plotly accepts unchanged.
+Each component is a dict of plain values, which plotly accepts unchanged.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists rounded to `digits` below the first digit of their range, None for NaN."""
+    """Return nested lists with NaN as None, rounded to `digits` places below the first digit of the range."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
-    holed = rounded.astype(object)
-    holed[np.isnan(rounded)] = None
-    nested: list[Any] = holed.tolist()
+    with_none = rounded.astype(object)
+    with_none[np.isnan(rounded)] = None
+    nested: list[Any] = with_none.tolist()
     return nested
 
 
 def plain(figure: go.Figure, *, digits: int = 9) -> Values:
-    """Return a figure as plain values, with arrays as :func:`lists`, without plotly's template."""
+    """Return a figure without plotly's template, as plain values; :func:`lists` converts its arrays."""
     spec = figure.to_plotly_json()
     spec["layout"].pop("template", None)
 
@@ -68,7 +68,7 @@ def line(
     Parameters
     ----------
     hover
-        Hover text in plotly's format: "" for none, None for plotly's default.
+        Hover text in plotly's format: "" shows no text, and None shows plotly's default text.
     more
         Further options of plotly's scatter.
     """
@@ -91,7 +91,7 @@ def dots(
     marker: Values | None = None,
     **more: Any,
 ) -> Values:
-    """Return separate points, with plotly's `marker` and the other options of :func:`line`."""
+    """Return points without a line; `marker` has plotly's marker options; see :func:`line` for the others."""
     look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
     trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
     return trace | said(hover) | more
@@ -105,7 +105,7 @@ def said(hover: str | None) -> Values:
 
 
 def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
-    """Return error bars for plotly's error_x and error_y, symmetric or with separate lengths `below`."""
+    """Return error bars for plotly's error_x or error_y; `below` are the lower lengths, if they differ."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
     return {"type": "data", "array": array, "color": colour} | sides | look
 
@@ -123,7 +123,7 @@ def band(
     x, low, high = (np.asarray(each) for each in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
-    # The mode is set, because plotly would draw dots on the edges of a band with few groups.
+    # Without this mode, plotly would draw dots on the edges of a band that has few groups.
     return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
 
 
@@ -157,7 +157,7 @@ def line_up(x: float, *, colour: str, top: float = 1.0) -> Values:
 
 
 def floor_rect(left: float, edge: float, theme: Theme, *, panel: str | None = None) -> Values:
-    """Return the noise floor up to its edge, over the height of the plot or of a `panel`: "", "2" …"""
+    """Return a rectangle for the noise floor, as high as the plot or as this `panel` ("" is the first)."""
     rect = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
     if panel is not None:
         rect |= {"xref": f"x{panel}", "yref": f"y{panel} domain"}

@@ -1,4 +1,4 @@
-"""Static SVG figures for pages and reports without scripts, drawn by matplotlib from plotly's figures.
+"""Conversion of plotly figures to static SVG with matplotlib, for documents without scripts.
 
 The module supports the elements of audit figures: lines, points with error bars, areas and horizontal bars.
 Text in a figure remains text, so readers can search it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Pixels per inch, and points per inch.
 _PIXELS, _POINTS = 96, 72
 _WIDTH = 680
-#: Width of a letter in axis labels, and of the space for the labels, in pixels.
+#: Estimated width of one letter of an axis label, and width of the space for all labels, in pixels.
 _LETTER, _ROOM = 6, 580
 _DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
 _MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
@@ -31,7 +31,7 @@ _TAG = re.compile(r"<br>|</?b>")
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fairdash",
-    # A column's name may contain $, which does not begin a formula.
+    # A $ in a column's name must not begin a formula.
     "text.parse_math": False,
     "font.family": ["sans-serif"],
     "font.size": 9.0,
@@ -46,8 +46,8 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     Parameters
     ----------
     height
-        Height in pixels; the width is 680 pixels. If names along x do not fit side by side, they are rotated,
-        and the picture is higher by their length.
+        Height in pixels; the width is 680 pixels. If the names on the x-axis do not fit side by side, they
+        are rotated, and their length is added to the height.
 
     Raises
     ------
@@ -78,13 +78,13 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
 
 
 def _turned_height(names: Sequence[str]) -> int:
-    """Return the height in pixels of names that must be rotated to fit along x; 0 if they fit."""
+    """Return the height in pixels that rotated names on the x-axis need; 0 if they fit without rotation."""
     longest = max((len(_words(each)) for each in names), default=0) * _LETTER
     return longest if longest * len(names) > _ROOM else 0
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
-    """Return a figure's category names, if it has any, from top to bottom as plotly draws them."""
+    """Return the position of each category name on the y-axis, in plotly's order; {} without categories."""
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
@@ -196,5 +196,5 @@ def _colour(text: str) -> Any:
 
 
 def _words(text: str) -> str:
-    """Return a text without the HTML tags that plotly uses."""
+    """Return a text without plotly's HTML tags."""
     return html.unescape(_TAG.sub(" ", str(text))).strip()

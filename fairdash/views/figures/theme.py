@@ -1,4 +1,4 @@
-"""Theme of all charts: one layout and one colour per meaning (Okabe–Ito, light and dark)."""
+"""Layout and colours of all charts; each colour (Okabe–Ito, light and dark) has one meaning everywhere."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Theme:
     floor
         Fill of the noise floor's band.
     veil
-        Nearly opaque background colour of the page, drawn behind a name among points.
+        Nearly opaque background colour of the page, drawn behind a label that is among points.
     chosen, standard
-        Colours of the two models, slightly lighter in the dark theme.
+        Colours of the chosen and the standard model, slightly lighter in the dark theme.
     """
 
     text: str
@@ -80,8 +80,8 @@ def theme_of(*, dark: bool) -> Theme:
 
 
 def escaped(name: object) -> str:
-    """Return a name as plain text, because plotly would render tags and links and apply U+202E."""
-    # Quotes are not escaped: they are harmless outside of tags, and plotly would show the entities.
+    """Escape a name: plotly would render its tags and links, and obey control characters such as U+202E."""
+    # Quotes need no escape outside tags, and plotly would show the escape sequences to the user.
     return html.escape(visible(str(name)), quote=False)
 
 
@@ -92,14 +92,14 @@ def faded(colour: str, opacity: float) -> str:
 
 
 def in_lines(text: str, *, most: int) -> list[str]:
-    """Wrap text in lines of about equal length, at most `most` characters except for a long word.
+    """Wrap text in lines of about equal length, with at most `most` characters unless a word is longer.
 
     >>> in_lines("limits hold for all at once in most samples", most=24)
     ['limits hold for all at', 'once in most samples']
     """
     count = max(math.ceil(len(text) / most), 1)
     if count > 1:
-        # A number and the following per cent sign stay on one line.
+        # Keep a number and its per cent sign on the same line.
         text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     for width in range(max(math.ceil(len(text) / count), 1), most + 1):
         lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -109,9 +109,9 @@ def in_lines(text: str, *, most: int) -> list[str]:
 
 
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
-    """Return an empty figure with title, subtitle and axis titles, which are escaped here.
+    """Return an empty figure with title, subtitle and axis titles; this function escapes these texts.
 
-    Text in a picture does not wrap, so a long title is split into lines, and the figure is higher.
+    Plotly does not wrap text, so this function splits long titles into lines and makes the figure higher.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
     more = room_of(_broken(titles), _broken(subtitles))
@@ -125,7 +125,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     }
     import plotly.graph_objects as go
 
-    # The figure is built in one call, because updating a plotly figure takes ten times as long.
+    # Build the figure in one call, because updating a plotly figure takes ten times as long.
     return go.Figure(
         layout={
             "title": {
@@ -155,7 +155,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
 
 
 def room_of(title: str, subtitle: str) -> int:
-    """Return the height, in pixels, of all lines of title and subtitle except the first of each."""
+    """Return the height, in pixels, of the lines after the first in the title and in the subtitle."""
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
@@ -166,8 +166,8 @@ def _broken(lines: Sequence[str]) -> str:
 def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
     """Make a figure from plain values that plotly accepts: dicts, lists, numbers and NumPy arrays.
 
-    The figure is not validated, because plotly's validation takes ten times as long as all other work at
-    every move of a slider; `tests/views/figures` validates figures.
+    Plotly does not validate the figure, because this would take ten times as long as all other work for a
+    move of the slider; the tests in `tests/views/figures` validate figures instead.
     """
     import plotly.graph_objects as go
 

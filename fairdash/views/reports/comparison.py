@@ -1,4 +1,4 @@
-"""Comparison of two points on a run's trade-off, shared by pages, reports and files."""
+"""Comparison of two models (“points”) of a run; pages, reports and files use it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from fairdash.views.reports.fronts import Front
 
 Array = NDArray[np.float64]
 
-#: Header of the column with row numbers in exported rows, where the first row of the data set is 1.
+#: Header of the column of row numbers in exported tables; the first row of the data set has the number 1.
 ROW = "row (from 1)"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Comparison of point B of a run with point A, by default the standard model.
+    """Comparison of a model of a run, point B, with a reference, point A (by default the standard model).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Comparison:
     plan
         Plan of the training.
     result, fronts
-        Result of the run, and fronts for the sensitive column in view, as a map of objectives to fronts.
+        Result of the run, and its fronts for the sensitive column in view, by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def refit_plan(self) -> Sweep:
-        """Plan that refits a model to all rows, with tuned settings if the run tuned them."""
+        """Plan to refit a model to all rows; it has the tuned settings if the run tuned its settings."""
         tuning = self.result.tuning
         if tuning is None:
             return self.plan
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def sensitive_called(self) -> str:
-        """Display name of the sensitive column, of the crossing, or of all sensitive columns together."""
+        """Display name of the sensitive column, of a combination of columns, or of all columns together."""
         if self.sensitive in self.result.sensitive:
             return self.called_column(self.sensitive)
         if self.sensitive == TOGETHER:
@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of the attribute in view: the sensitive column, or the cells of a crossing."""
+        """Display name of the values in view: of the sensitive column, or of the cells of a combination."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
@@ -127,9 +127,9 @@ class Comparison:
 
     @cached_property
     def classes_called(self) -> str:
-        """Display name of the attribute, if the sensitive column is one of its classes, or an empty string.
+        """Display name of the attribute if the sensitive column is one of its classes, else an empty string.
 
-        The verdict covers all classes of the attribute at once.
+        The omnibus test covers all classes of the attribute at once.
         """
         for name, columns in attributes_of(self.result.sensitive).items():
             if len(columns) > 1 and self.sensitive in columns:
@@ -137,7 +137,7 @@ class Comparison:
         return ""
 
     def called_column(self, column: str) -> str:
-        """Return a column's display name, by default its header."""
+        """Return the display name of a column; a column without a display name returns its header."""
         return self.result.names.get(column, column)
 
     @property
@@ -156,24 +156,24 @@ class Comparison:
 
     @property
     def points(self) -> tuple[ModelKey, ...]:
-        """Points A and B; one point if they are the same model."""
+        """Points A and B, or only A if both are the same model."""
         return (self.a,) if self.is_of_one_point else (self.a, self.b)
 
     @property
     def rows_and_splits(self) -> str:
-        """Numbers of rows and splits in words, for a chart's subtitle."""
+        """Numbers of test rows and of splits as a text, for a chart's subtitle."""
         splits = SPLITS[self.plan.split].mean_of(len(self.result.splits))
         return f"{len(self.result.splits[0].test):,} test rows{self._of_sample}, {splits}"
 
     @property
     def subtitle_of_first_split(self) -> str:
-        """Number of rows and objective in words, for the subtitle of a chart of one split."""
+        """Number of test rows and objective as a text, for the subtitle of a chart of the first split."""
         rows = f"{len(self.result.splits[0].test):,} test rows{self._of_sample} of the first split"
         return f"{rows}; {self.objective_seen.title.lower()}"
 
     @property
     def sample(self) -> str:
-        """Phrase on a sample of rows, if one was drawn: "5,000 of 678,013 rows, drawn at random"."""
+        """Text on the sample, such as "5,000 of 678,013 rows, drawn at random"; "" if there is no sample."""
         drawn_from = self.result.drawn_from
         if drawn_from is None:
             return ""
@@ -193,7 +193,7 @@ class Comparison:
         return values_of(self.result.sensitive, self.sensitive)
 
     def called(self, point: ModelKey) -> str:
-        """Return the short name of point A or B, with the method if both points' methods differ."""
+        """Return the short name of point A or B; it includes the method if A and B have different methods."""
         differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
         return point.title if differ else point.name
 
@@ -202,7 +202,7 @@ class Comparison:
         return self.front.figure(measure, point).value
 
     def shown(self, measure: str, point: ModelKey) -> str:
-        """Format the mean of a measure with the digits that its standard error supports."""
+        """Format the mean of a measure; the number of digits follows from its standard error."""
         figure = self.front.figure(measure, point)
         return number(figure.value, error=figure.se)
 
@@ -212,13 +212,13 @@ class Comparison:
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: ModelKey) -> float:
-        """Return the largest mean at which a 5 % test finds no link (:mod:`fairdash.evaluation.verdict`)."""
+        """Return the largest mean without a link in a 5 % test (:mod:`fairdash.evaluation.verdict`)."""
         return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
-        """Return the verdict: whether the omnibus test detects a link with the sensitive column.
+        """Return whether the omnibus test detects a link with the sensitive column.
 
-        If the run has no omnibus test, the measure in view decides.
+        If the run has no omnibus test, return whether the measure in view exceeds its limit.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -226,13 +226,13 @@ class Comparison:
         return is_link(p_value)
 
     def verdict_p(self, point: ModelKey) -> float:
-        """Return the p-value of the omnibus test; NaN without a test."""
+        """Return the p-value of the omnibus test; NaN if the run has no such test."""
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the test's measure with the strongest evidence, with its mean over the splits and its limit.
+        """Return the omnibus test's measure with the strongest evidence, its mean over splits, and its limit.
 
-        The result is None without a test.
+        Return None if the run has no omnibus test.
         """
         verdict = self.front.figure(VERDICT, point)
         if np.isnan(verdict.by):
@@ -244,8 +244,8 @@ class Comparison:
         return called, verdict.value, verdict.edge
 
     @property
-    def noise_begins(self) -> ModelKey | None:
-        """First trained point of B's method at which neither verdict nor shown measure finds a link."""
+    def first_point_without_link(self) -> ModelKey | None:
+        """First trained model of B's method, by λ, in which neither test nor shown measure finds a link."""
         front, method = self.front, self.b.method
         own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
@@ -254,18 +254,18 @@ class Comparison:
         return next((each for each in within if not self.has_link(each)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
-        """Format the error, in the target's unit for squared error, else as a share of the average's."""
+        """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the average."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: ModelKey) -> ModelKey:
-        """Return the point as a blend of the two trained weights next to it."""
+        """Return the slider's stop at this point: a trained model, or a blend of two trained models."""
         stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
         return next((stop for stop in stops if stop == point), THE_STANDARD)
 
     def predictions(self, point: ModelKey) -> Mapping[int, Array]:
-        """Return a map of splits to a point's predictions (n,)."""
+        """Return a point's predictions (n,) for each split."""
         if point not in self._predictions:
             self._predictions[point] = curve_predictions(
                 self.result.predictions, self.result.members, self.curve_point(point)
@@ -277,7 +277,7 @@ class Comparison:
         return {}
 
     def profile(self, point: ModelKey, *, objective: str | None = None) -> pd.DataFrame:
-        """Return averages of predictions or residuals (as the objective requires) by group of the column."""
+        """Return average predictions or residuals (as the objective requires) by group of the column."""
         key = point, objective or self.objective
         if key not in self._profiles:
             self._profiles[key] = self._profile(*key)
@@ -299,7 +299,7 @@ class Comparison:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """Return the change of predictions from A to B by group of the column in view."""
+        """Return how predictions change from A to B, by group of the sensitive column in view."""
         return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
@@ -333,10 +333,10 @@ class Comparison:
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
-        """Return ``importance`` or ``reliance`` of features for A and B, at the nearest trained weights.
+        """Return ``importance`` or ``reliance`` of features for A and B; a blend has the nearest model's.
 
-        The columns ``feature``, ``a`` and ``b`` contain means over the splits. The result is None if the run
-        did not measure them (:func:`fairdash.training.importance.permutation_importance`).
+        The columns ``feature``, ``a`` and ``b`` contain means over the splits. Return None if the run did not
+        compute :func:`fairdash.training.importance.permutation_importance`.
         """
         if self.result.importance is None:
             return None
@@ -369,10 +369,11 @@ class Comparison:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def is_worse_than_both_ends(self) -> bool:
-        """Return whether B is a blend with more dependence than both adjacent trained models.
+    def is_more_dependent_than_its_models(self) -> bool:
+        """Return whether B is a blend of two trained models and shows more dependence than either of them.
 
-        The error of a blend is never larger (:func:`fairdash.evaluation.tradeoff_curve`).
+        A blend's error never exceeds the larger error of the two models
+        (:func:`fairdash.evaluation.tradeoff_curve`).
         """
         blend = self.curve_point(self.b)
         if blend.is_trained:

@@ -1,6 +1,6 @@
-"""Content of the comparison page and report: figures with tables, findings, facts and limits.
+"""Content of the Trade-off page and the report: figures with tables, findings, facts and limits.
 
-All content is plain text in blocks (:mod:`fairdash.views.blocks`), which the caller escapes.
+The content is plain text in blocks (:mod:`fairdash.views.blocks`); the caller must escape it.
 """
 
 from __future__ import annotations
@@ -30,52 +30,53 @@ from fairdash.views.reports.sentences import named, nothing_learned, of_values
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Return whether every split has enough test rows for groups; otherwise, a report shows no groups."""
+    """Return whether every split has enough test rows for averages by group; if not, a report omits them."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Return the spread of predictions or residuals in thirds of the sensitive column."""
+    """Return a figure and a table of the distributions of predictions or residuals, by third of s."""
     if comparison.cells_called:
         return ["Cells have no order. Choose one attribute to see the distributions in its thirds."]
     return [
         pictures.spread(comparison, theme=theme),
         tables.spread(comparison),
-        "Equal averages can hide unequal spreads. For an independent model the three curves are the same.",
+        "Groups with equal averages can have different distributions. If predictions are independent of "
+        "the attribute, the three curves are the same.",
     ]
 
 
 def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Return the change of predictions by group of the sensitive column."""
+    """Return a figure and a table of how predictions change, by group of the sensitive column."""
     return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
 
 
 def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Return a figure and sentence on the dependence of predictions and of residuals."""
+    """Return a figure, a table and a sentence on the dependence of predictions and of residuals."""
     trained_for = OBJECTIVES[comparison.plan.objective].title.lower()
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. If the target's average changes with the sensitive "
-        "attribute, predictions and errors can't both be equal across groups.",
+        f"The models were trained for {trained_for}. If the target's average differs between groups, the "
+        "average prediction and the average error can't both be the same in all groups.",
     ]
 
 
 def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
-    """Return a figure of the most important features; nothing if the run did not measure importance."""
+    """Return a figure and a table of the most important features; [] if the run did not measure them."""
     picture = pictures.features(comparison, kind=kind, theme=theme)
     if picture is None:
         return []
     return [
         picture,
         tables.features(comparison),
-        "A fair model may use a feature to offset what other features reveal about the sensitive attribute. "
-        "The model's predictions then depend on that feature, while shuffling it lowers the error.",
+        "A fair model may use a feature to cancel what other features reveal about the sensitive "
+        "attribute. The predictions then change if this feature is shuffled, although the error falls.",
     ]
 
 
 def measures(comparison: Comparison) -> dict[str, str]:
-    """Return a map of the measures in the report to explanations."""
+    """Return an explanation of each measure in the report, by the measure's name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
         tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. This measure misleads in this "
@@ -119,39 +120,40 @@ def of_points(comparison: Comparison) -> list[str]:
     return lines
 
 
-def unsaid(comparison: Comparison) -> list[str]:
-    """List the limits of the results that follow from the numbers."""
+def limits_of_comparison(comparison: Comparison) -> list[str]:
+    """List the limits of the results that follow from the numbers of this comparison."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
     if np.isfinite(comparison.verdict_p(point)):
         blind += ", and the joint test of several measures misses weak links"
     sentences = {
-        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} test rows, "
-        f"values of {symbol} below {number(comparison.edge(point))} do not indicate a link. However, "
-        f"{blind}.": True,
-        "No result applies to a single person. All results are averages and spreads of groups.": True,
+        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} "
+        f"test rows, values of {symbol} below {number(comparison.edge(point))} do not indicate a "
+        f"link, but {blind}.": True,
+        "No result applies to a single person. All results are averages or distributions of groups.": True,
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
-        "The run had one split. Another split would give different figures.": n_splits == 1,
+        "The run had one split. Another random split would give different numbers.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
-        f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
-        f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
-            not comparison.curve_point(point).is_trained
+        f"for {seen.title.lower()} would give different results.": (
+            comparison.objective != comparison.plan.objective
         ),
+        f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would have "
+        "different predictions.": not comparison.curve_point(point).is_trained,
         apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
-        "This blend is not a good choice, because both neighbouring trained models show less dependence.": (
-            comparison.is_worse_than_both_ends()
+        "This blend is not a good choice, because each of its two trained models shows less dependence.": (
+            comparison.is_more_dependent_than_its_models()
         ),
     }
     return [sentence for sentence, holds in sentences.items() if sentence and holds]
 
 
 def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:
-    """Return facts on the data and the roles of columns."""
+    """Return facts about the data and the roles of the columns, by title."""
     result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
     parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
     if result.set_aside is not None:
-        parts.append(f"{len(result.set_aside.rows):,} set aside in every split to confirm the choice")
+        parts.append(f"{len(result.set_aside.rows):,} not used by any split, to confirm the choice")
     others = [column for column in result.sensitive.columns if column != sensitive]
     facts = {
         "Data set": comparison.title,
@@ -163,10 +165,10 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
     }
     if dataset is None:
         facts["Rows weighted by exposure"] = "no" if result.weight is None else "yes"
-        facts["Features"] = "not listed, because the data set was not available"
+        facts["Features"] = "not listed, because the data set is not available"
     else:
         roles = dataset.roles
-        together = "folds keep its rows together, and noise floors shuffle them together"
+        together = "a group's rows stay together in folds and when noise floors are computed"
         facts |= {
             "Exposure": roles.weight or "none: all rows have equal weight",
             "Group": ""
@@ -174,14 +176,14 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
             else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
-            "Columns that give the target away": _leak_findings(dataset),
+            "Columns that reveal the target": _leak_findings(dataset),
             "Changes to the table before training": " ".join(dataset.notes),
         }
     return {name: fact for name, fact in facts.items() if fact}
 
 
 def _leak_findings(dataset: Dataset) -> str:
-    """Return the findings of the leak check on features; the data's notes list the columns left out."""
+    """Return the findings of the leak check on the features, as a text."""
     roles = dataset.roles
     check = check_data(
         dataset.table(),
@@ -196,17 +198,17 @@ def _leak_findings(dataset: Dataset) -> str:
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:
-    """Return facts on the settings of the training."""
+    """Return facts about the settings of the training, by title."""
     plan, result = comparison.plan, comparison.result
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
-    held_out = "none was set aside"
+    held_out = "none"
     if plan.validation_share:
         held_out = f"{percent(plan.validation_share, decimals=0)} of the rows that are not test rows"
     return {
         "Trained for": f"{objective.title}: {objective.meaning}",
         **{PATHS[id].title: f"{PATHS[id].meaning} ({PATHS[id].source})" for id in plan.methods},
         "Weights λ trained": ", ".join(f"{lam:g}" for lam in sorted(plan.lams)),
-        "Splits": f"{len(result.splits)}, the same for all methods. {kind.title}: {kind.meaning}",
+        "Splits": f"{len(result.splits)}; all methods have the same splits. {kind.title}: {kind.meaning}",
         "Validation rows": held_out,
         "Loss": settings.loss_function.title,
         "Settings": "; ".join(f"{name}: {_setting(value)}" for name, value in to_plain(settings).items()),
@@ -218,14 +220,14 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
 
 
 def _tuned_settings(comparison: Comparison) -> dict[str, str]:
-    """Return the settings that were selected on validation rows, if any, in place of the plan's settings."""
+    """Return the settings that the run selected on validation rows; {} if it selected no settings."""
     tuning = comparison.result.tuning
     if tuning is None:
         return {}
     chosen = tuning[tuning["chosen"]].sort_values("split")
     decays = ", ".join(f"{decay:g}" for decay in chosen["weight_decay"])
     rates = ", ".join(f"{lr:g}" for lr in chosen["lr"].unique())
-    return {"Chosen on validation rows instead": f"weight_decay, split by split: {decays}; lr: {rates}"}
+    return {"Settings chosen on validation rows": f"weight_decay of each split: {decays}; lr: {rates}"}
 
 
 def versions_of_report() -> dict[str, str]:
@@ -234,43 +236,46 @@ def versions_of_report() -> dict[str, str]:
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """Return general notes on the limits of the numbers."""
+    """Return general notes on what the numbers do not show."""
     sentences = {
-        "All figures come from test rows, to which no model was fitted.": True,
-        "A dependence value means little without its noise floor: the same estimator on the same rows with "
-        "the sensitive attribute shuffled. We give the average of these shuffled values and their 95th "
-        "percentile, which the measure exceeds in 5 % of cases under independence.": True,
+        "All numbers come from test rows, to which no model was fitted.": True,
+        "Compare a value of dependence with its noise floor. We shuffle the sensitive attribute on "
+        "the same rows, and give the average and the 95th percentile of the estimates. If the two "
+        "are independent, the value exceeds this percentile in 5 % of cases.": True,
         "Finding no dependence does not prove independence. Each measure detects only certain links, and "
         "needs enough rows.": True,
         **dict.fromkeys(of_values(comparison), True),
-        "FairQuant compares averages, so it misses groups that differ in spread but not in average.": (
-            "fairquant" in comparison.front.measures
-        ),
+        "FairQuant compares averages, so it does not detect groups that differ in spread but not in "
+        "average.": "fairquant" in comparison.front.measures,
         "The splits overlap, so they contain less information than the same number of new samples. Standard "
         "errors are corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
-        "Points between two trained λ are blends: weighted averages of the two models' predictions. Blends "
-        "are evaluated like trained models, but no model was trained at their λ. The noise floors of blends "
-        "are interpolated from those of the neighbouring trained models.": True,
+        "A point between two trained λ is a blend: a weighted average of the two models' "
+        "predictions. Blends are evaluated in the same way as trained models, but no model was "
+        "trained at their λ. A blend's noise floor is interpolated between the noise floors of its "
+        "two models.": True,
         f"The models never use {comparison.sensitive_called}, but can use related features.": True,
-        "A group's average does not show what happens to its members. Some members may pay more while the "
-        "group pays less on average. Groups with fewer than 20 test rows in a split are merged with their "
-        "neighbours.": True,
-        "Bands and intervals of group averages allow for the sampling of new rows. These bands and intervals "
-        "do not allow for training the models again on other rows.": True,
-        "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
-        "every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price, and the models do not. Use references to "
-        "judge the models, not as prices to charge.": len(comparison.front.references) > 0,
+        "A group's average does not show what happens to its members. Some members may pay more although "
+        "the group pays less on average. Groups with fewer than 20 test rows in a split are merged with "
+        "their neighbours.": True,
+        "Bands and intervals of group averages include the uncertainty due to the choice of test "
+        "rows. They do not include the uncertainty due to the choice of training rows.": True,
+        "Errors, amounts and averages by group are weighted by exposure. Measures that accept no weights "
+        "count every row once.": comparison.result.weight is not None,
+        "References use the sensitive attribute to set a price, and the models do not. References show what "
+        "is possible; do not charge them as prices.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
 def blended(comparison: Comparison, point: ModelKey) -> str:
-    """Describe a blend by the shares of two trained models."""
+    """Describe a blend by the weights of its two trained models."""
     place = comparison.curve_point(point)
-    rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
+    rest = "the standard model" if place.low == 0 else f"the model at λ = {place.low:g}"
     share = percent(place.share, decimals=0)
-    return f"a blend, {share} of the model at λ = {place.high:g} and the rest of {rest}"
+    return (
+        f"a blend, {share} of the model at λ = {place.high:g} and {percent(1 - place.share, decimals=0)} "
+        f"of {rest}"
+    )
 
 
 def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Dataset | None) -> str:

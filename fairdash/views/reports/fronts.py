@@ -1,4 +1,4 @@
-"""Fronts of one run, and of several comparable runs."""
+"""Pareto fronts of one run, and comparison of the fronts of several runs."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from fairdash.utils.text import few, label
 #: Axis titles by measure of error.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
     {
-        "mse": "Test error (MSE ÷ the average's)",
-        "deviance": "Test error (deviance ÷ the average's)",
+        "mse": "Test MSE ÷ MSE of the average",
+        "deviance": "Test deviance ÷ deviance of the average",
     }
 )
 
 
-#: Maximum number of points that are shown next to an existing price.
-MOST = 3
+#: Maximum number of the front's points that are shown beside an existing price.
+MAX_NEAREST = 3
 #: Number and its standard error, NaN if unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Query for the row of the references with the lowest error under independence.
+#: Query for the reference with the lowest error among prices that are independent of the attribute.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
@@ -66,12 +66,12 @@ def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Results of a run's paths for one objective and sensitive column.
+    """Results of all methods of a run, for one objective and one sensitive column.
 
     Parameters
     ----------
     objective, sensitive
-        Id of the objective, and name of the sensitive column, of a crossing, or of all columns together
+        Id of the objective, and name of the sensitive column, of a combination, or of all columns together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
         Means over the splits with standard errors, one row per method, stop and measure
@@ -81,17 +81,18 @@ class Front:
     references
         Means of the references on test rows; empty if this objective has no references.
     price
-        Smallest increase of the error that exact independence requires, in units of ``mse``, and its standard
+        Smallest increase of ``mse`` with which predictions can be exactly independent, and its standard
         error; NaN if unknown.
     least_error
         Estimate of the smallest ``mse`` of independent predictions, and its standard error; NaN if unknown.
     baselines
         Means of the baselines on test rows.
     tariffs
-        Test and validation values of the tariffs of each split in a run of networks; empty without tariffs.
+        If the run trains networks and tariffs: the tariffs' test and validation values in each split; else
+        empty.
     groups, fifths
-        Quantile group of the sensitive column of each row, (n,), with up to 20 and up to 5 groups, each of
-        which has at least 20 test rows in every split (:func:`fairdash.evaluation.merged_groups`).
+        Quantile group of each row by the sensitive column, (n,): up to 20 groups, and up to 5 groups. Each
+        group has at least 20 test rows in every split (:func:`fairdash.evaluation.merged_groups`).
     """
 
     objective: str
@@ -159,7 +160,7 @@ class Front:
 
     @property
     def error(self) -> str:
-        """Id of the measure of prediction error, which is the training loss."""
+        """Id of the measure of prediction error: "deviance" if the run computed it, else "mse"."""
         return "deviance" if "deviance" in self._measured else "mse"
 
     @property
@@ -169,7 +170,7 @@ class Front:
 
     @property
     def error_shown(self) -> str:
-        """Id of the error in charts and sentences, which is in the target's unit for squared error."""
+        """Id of the error that charts and sentences show: "rmse" in place of "mse", or "deviance"."""
         return "rmse" if self.error == "mse" else self.error
 
     def axis_of_error(self, unit: str) -> dict[str, Any]:
@@ -184,12 +185,12 @@ class Front:
 
     @cached_property
     def error_of_mean(self) -> float:
-        """Error of predicting the training average, on the test rows; NaN if unknown."""
+        """Error on the test rows of predicting the average of the training rows; NaN if unknown."""
         return self._of_mean(self.error)
 
     @cached_property
     def rmse_of_mean(self) -> float:
-        """Root mean squared error of the training average, in the target's unit; NaN for other losses."""
+        """RMSE of predicting the training average, in the target's unit; NaN for other losses."""
         return self._of_mean("rmse") if self.error == "mse" else math.nan
 
     def _of_mean(self, error: str) -> float:
@@ -197,7 +198,7 @@ class Front:
         return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return the test values of a measure or error, one row per method and stop."""
+        """Return a measure's or an error's test values, one row per method and stop of the slider."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -210,7 +211,7 @@ class Front:
         """Return the test values of a measure at a point; NaN if the measure was not computed."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # The standard model is part of every path, so any method has its values.
+        # The rows of any method include the standard model (λ = 0).
         value = self._figures.get((measure, point.method, point.lam))
         value = value or self._figures.get((measure, None, point.lam))
         if value is None:
@@ -219,18 +220,19 @@ class Front:
 
     @cached_property
     def opening(self) -> float:
-        """Initial weight λ, which removes half of the dependence above the floor.
+        """Initial weight λ of the slider, which removes half of the dependence that exceeds the noise floor.
 
-        The weight is computed from means of the first method on validation rows, for the default measure. It
-        is a trained weight if there is one in the middle third between the standard model and the floor,
-        otherwise the nearest stop. Without validation rows, or without dependence to reduce, it is the middle
-        one of the trained weights, including 0.
+        The weight is computed from means of the first method on validation rows, for the default measure. A
+        trained weight is chosen if it removes between a third and two thirds of the excess; otherwise, the
+        nearest stop of the slider is chosen. If there are no validation rows or no excess, the weight is the
+        middle one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Only test rows have floors, which suit validation rows, because the numbers of rows are similar.
+            # Noise floors exist only for test rows. They also apply to validation rows, whose number is
+            # similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
                 removed = (top - rows["value"]) / (top - floor)
@@ -243,12 +245,12 @@ class Front:
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Cache of charts without the selected points, as plain values."""
+        """Cache of charts as plain values; the charts do not yet contain the selected points."""
         return {}
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
-        """Map of measure, method and λ to the first matching values; the method None matches any method."""
+        """First values for each (measure, method, λ); the method None stands for any method."""
         figures: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):
@@ -258,12 +260,12 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts of one sensitive column, as a map of objectives to fronts."""
+    """Return the fronts for one sensitive column, by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
 def parse_point(front: Front, text: str) -> ModelKey:
-    """Return the point that a text such as ``"standard"``, or ``"hgr_nn:0.5"`` (method and weight), names.
+    """Return the model that a text names, such as ``"standard"`` or ``"hgr_nn:0.5"`` (method and weight).
 
     Raises
     ------
@@ -276,7 +278,7 @@ def parse_point(front: Front, text: str) -> ModelKey:
 
 
 def point_of(front: Front, method: str, lam: float) -> ModelKey:
-    """Return the point of a method's path at this weight, which may differ after six digits.
+    """Return the method's point at weight `lam`, compared with six significant digits.
 
     Raises
     ------
@@ -298,15 +300,15 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
-    """Return the existing price and the nearest points of the front, on the same test rows.
+    """Return the existing price and the front's points that are nearest to it, on the same test rows.
 
     Returns
     -------
     DataFrame
         One row for the price, then one row per point, nearest first, with means over the splits: method, lam,
-        error, error_se, dependence, dependence_se, floor. Distances are measured after scaling the ranges of
-        error and dependence, including the price's, to 1. If the run's data had no existing price, points
-        from one end of the front to the other, in the order of λ.
+        error, error_se, dependence, dependence_se, floor. For distances, error and dependence are scaled so
+        that their ranges, including the price, are 1. If the run's data had no existing price, the table has
+        points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
     error, own = (
@@ -317,10 +319,10 @@ def nearest_points(front: Front) -> pd.DataFrame:
     table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
-        return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]
+        return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
     places = table[["error", "dependence"]].to_numpy(dtype=float)
     distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
-    return table.iloc[np.argsort(distance, kind="stable")[: MOST + 1]].reset_index(drop=True)
+    return table.iloc[np.argsort(distance, kind="stable")[: MAX_NEAREST + 1]].reset_index(drop=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -332,7 +334,7 @@ class ComparedRun:
     letter
         Name of the run on the chart.
     title
-        Name of the run next to the chart.
+        Full name of the run, for texts beside the chart.
     data
         Identity of the run's data, including rows and features.
     result
@@ -346,7 +348,7 @@ class ComparedRun:
 
 
 def differences(runs: Sequence[ComparedRun]) -> str:
-    """Explain in a sentence why these runs can't share a chart of fronts; "" if they can."""
+    """Explain in a sentence why these runs can't be shown in one chart; "" if they can."""
     kinds = {
         "target": [each.result.target_name for each in runs],
         "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
@@ -356,7 +358,7 @@ def differences(runs: Sequence[ComparedRun]) -> str:
     parts = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not parts:
         return ""
-    return f"These runs can't be shown on one front, because they differ in {' and in '.join(parts)}."
+    return f"These runs can't be shown in one chart, because they differ in {' and in '.join(parts)}."
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
@@ -366,20 +368,20 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
         notes.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
         notes.append(
-            "The runs are evaluated on different test rows, so differences within the standard errors may be "
-            "chance."
+            "The runs are evaluated on different test rows, so differences that are smaller than the "
+            "standard errors may be due to chance."
         )
     return notes
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Return the ids of the measures that all fronts have, beginning with the first front's default."""
+    """Return the ids of the measures that all fronts contain; the default of the first front comes first."""
     shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 
 
 def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: str) -> pd.DataFrame:
-    """Return a table of all trained models of all runs, with means over the splits on test rows."""
+    """Return a table of the trained models of all runs, with means over the splits on test rows."""
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
@@ -401,7 +403,7 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     symbol: own["value"].to_numpy(),
                     f"± of {symbol}": own["se"].to_numpy(),
                     "Independence below": own["edge"].to_numpy(),
-                    "Link? p of one test": [front.figure(VERDICT, point).p for point in points],
+                    "Link? (p of joint test)": [front.figure(VERDICT, point).p for point in points],
                 }
             )
         )

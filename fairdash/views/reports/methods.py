@@ -1,6 +1,6 @@
-"""Committed results of the benchmark: methods of fair training at equal dependence, on several data sets.
+"""Results of the benchmark that compares methods of fair training at equal dependence, on several data sets.
 
-``python -m benchmarks.methods`` writes the results to ``methods.csv`` in this module's folder.
+The file ``methods.csv`` in this folder contains the results; ``python -m benchmarks.methods`` writes it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 
 @cache
 def read_methods() -> pd.DataFrame:
-    """Return the table, one row per data set, method, reading (measure of dependence) and level, with the
-    additional columns ``comparable`` and ``has_all_splits``.
+    """Return the results, one row per data set, method, measure of dependence (``reading``) and level.
 
-    Comparable errors are NaN if a method does not reach a level in every split. For a method with fewer
-    splits than the others, it is the default method's error plus the difference on the shared splits.
+    The column ``comparable`` has errors that can be compared between methods. It is NaN if a method does not
+    reach the level in every split. If a method has fewer splits than others, it is the default method's error
+    plus the difference on the shared splits. ``has_all_splits`` is False for such a method.
     """
     table = pd.read_csv(RESULTS)
-    # A class of somebody else is “module:Class”.
+    # A method from another package is named “module:Class”, of which the class is kept.
     class_names = table["method"].str.partition(":")[2].str.lower()
     table["method"] = class_names.where(class_names != "", table["method"])
     keys = ["data", "reading", "level"]
@@ -43,10 +43,10 @@ def read_methods() -> pd.DataFrame:
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
     """Return the mean rank of each method by error, one column per level, sorted by the overall mean.
 
-    Ranks cover the data sets with one sensitive attribute, or with `several`, and the readings in which the
-    standard network has dependence. Methods that don't reach a level share the last ranks. Methods that need
-    s to compute a price are left out, as are methods with fewer splits than the others, because they reach a
-    level in all of their splits more easily.
+    Ranks include the data sets with one sensitive attribute or, if `several`, those with more, and the
+    measures by which the standard network has dependence. Methods that don't reach a level share the last
+    ranks. Methods that need s to compute a price are left out. Methods with fewer splits than others are also
+    left out, because it is easier to reach a level in all of fewer splits.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
@@ -64,7 +64,7 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
 
 def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the row with the smallest error at half the gap for each data set; no method may need s."""
+    """Return each data set's row with the smallest error at half the gap, without methods that need s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
@@ -73,18 +73,18 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame) -> list[str]:
-    """Return sentences that compare the default method with the others."""
+    """Return sentences that compare the default method with the other methods."""
     sentences = []
-    for several, words in ((False, "one sensitive attribute"), (True, "several")):
+    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
         ranks = mean_ranks(table, several=several)
         if DEFAULT_METHOD not in ranks.index:
             continue
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
         sentences.append(
-            f"On the data sets with {words}, the default method, {DEFAULT_METHOD}, ranks {place} of "
-            f"{len(ranks)} by mean rank among the methods that need no s for a price. The methods with the "
-            f"lowest mean ranks are {lowest}."
+            f"On the data sets with {words}, the default method, {DEFAULT_METHOD}, has place {place} of "
+            f"{len(ranks)} by mean rank among the methods that need no s to compute a price. The methods "
+            f"with the lowest mean ranks are {lowest} of the standard network's dependence."
         )
     known = table[table["more_low"].notna()]
     above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
@@ -93,20 +93,21 @@ def summary(table: pd.DataFrame) -> list[str]:
     best = best_at_half(table)
     worse = int((best["more_high"] < 0).sum())
     sentences.append(
-        f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
-        f"the {len(best)} sets with a link. The table gives the number of splits behind each interval."
+        "At half the standard network's gap, the default method's error exceeds the smallest error by more "
+        f"than chance on {worse} of the {len(best)} sets with a link. The table states from how many splits "
+        "an interval is computed."
     )
     sentences.append(
-        f"An interval compares another method's error with the default's on the same splits in {len(known)} "
-        f"cases. The interval is above 0 in {len(above)} cases and below 0 in {len(below)}, on {sets} "
-        f"({len(free)} of these need no s for a price). By chance, about one interval in twenty would "
-        "exclude 0."
+        f"In {len(known)} cases, an interval shows another method's error minus the default method's error "
+        f"on the same splits. The interval is above 0 in {len(above)} cases and below 0 in {len(below)} "
+        f"cases, on {sets} ({len(free)} of these {len(below)} are of methods that need no s to compute a "
+        "price). By chance, about one interval in twenty would exclude 0."
     )
     return sentences
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
-    """Return a map of methods without results on some data set to reasons."""
+    """Return the reason for each method that has no results on some data set, by method."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
     reasons = {}
     for name in (*PATHS, *RIVALS):
@@ -140,7 +141,7 @@ def cell(row: pd.Series) -> str:
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
-    """Return the errors on one data set as texts: one row per method, one column per reading and level."""
+    """Return the errors on one data set as texts: a row per method, a column per reading and level."""
     own = table[table["data"] == data]
     columns = [
         (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])

@@ -1,4 +1,4 @@
-"""Printing of a document without scripts as a tagged PDF, with the hashes of its sources on every page."""
+"""Conversion of a document without scripts to a tagged PDF, with hashes of its sources on every page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from fairdash.errors import MissingPackageError
 from fairdash.storage import sha256
 
 _HASHED = {"sha256": "input file", "rows_sha256": "cells used"}
-#: Additional style: long lines of hashes are in small type, and only tables that fill a page may break. The
-#: style is marked important, because WeasyPrint otherwise prefers the document's style.
+#: Style in addition to the document's style: hashes are in small type, and a page break within a table is
+#: allowed only if the table is long. The rules are marked important, because WeasyPrint otherwise prefers the
+#: document's style.
 _STYLE = """table:has(tr:nth-child(25)) {{ break-inside: auto !important; }}
 @page {{
   margin-bottom: 20mm !important;
@@ -26,15 +27,15 @@ def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
     Parameters
     ----------
     document
-        HTML that needs no script and loads no other files, such as a filing.
+        HTML that needs no script and loads no other files, such as a document for filing.
     origin
-        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes are at
-        the foot of each page, with the document's hash.
+        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes the foot
+        of each page shows, together with the document's hash.
 
     Raises
     ------
     MissingPackageError
-        As :func:`printer`.
+        WeasyPrint or pango is not installed.
     """
     weasyprint = printer()
     hashes = {f"SHA-256, {title}": origin[name] for name, title in _HASHED.items() if origin.get(name)}
@@ -47,7 +48,7 @@ def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
 
 
 def printer() -> Any:
-    """Return WeasyPrint; functions call this before long computations.
+    """Import and return WeasyPrint; call this before a long computation, because it may raise an error.
 
     Raises
     ------

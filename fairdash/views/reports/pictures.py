@@ -1,4 +1,4 @@
-"""Figures of a comparison for the page and the report, each with a description."""
+"""Figures of a comparison for the page and the report; each figure has a description in words."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
-#: Colour of point A if the user chose it; the standard model has a separate colour.
-KEPT = OTHERS[0]
-#: Descriptions of the two ways to compute a feature's importance.
+#: Colour of point A if A is not the standard model, which has its own colour.
+COLOUR_OF_A = OTHERS[0]
+#: Axis titles for the two measures of a feature's importance.
 _FEATURE_AXES = {
     "reliance": "Average change in a prediction when the feature is shuffled",
-    "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
+    "importance": "Increase in test error (MSE ÷ MSE of the average) when the feature is shuffled",
 }
 
 
 def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
-    """Return average predictions or residuals in groups of the sensitive column, for A and B."""
+    """Return a figure of average predictions or residuals by group of the sensitive column, for A and B."""
     seen, ranges = OBJECTIVES[objective], []
     level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
     for point in comparison.points:
@@ -39,8 +39,8 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
         ranges.append(f"{comparison.called(point)}: from {mean.min():.3g} to {mean.max():.3g}")
     alt = (
         f"Two lines with 95 % bands: the average {seen.audited} in groups of {comparison.sensitive_called}, "
-        f"for {comparison.a.title} (dashed) and {comparison.b.title} (solid). Group averages of the "
-        f"{seen.audited}, {'; '.join(ranges)}."
+        f"for {comparison.a.title} (dashed) and {comparison.b.title} (solid). Ranges of the group averages: "
+        f"{'; '.join(ranges)}."
     )
     figure = profile_figure(
         comparison.profile(comparison.a, objective=objective),
@@ -61,10 +61,10 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
 
 
 def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the front: all methods, other prices, the noise floor, and both points with their values."""
+    """Return a figure of the front: all methods, other prices, the noise floor, and the points A and B."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
-    noise = replace(comparison, b=ModelKey(method, 0.0)).noise_begins
+    noise = replace(comparison, b=ModelKey(method, 0.0)).first_point_without_link
     base = _front_without_marks(
         front,
         measure=comparison.measure,
@@ -78,27 +78,27 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     )
     marks = [_mark(comparison, THE_STANDARD, "standard model", theme.standard, "diamond")]
     if not comparison.a.is_standard:
-        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", KEPT, "square"))
+        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", COLOUR_OF_A, "square"))
     if not comparison.b.is_standard:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
     edge = comparison.edge(comparison.b)
     descriptions = [
-        f"{point.title} (error {comparison.error_in_words(point)}, "
-        f"{symbol} {comparison.shown(comparison.measure, point)})"
+        f"{point.title} (error {comparison.error_in_words(point)}, {symbol} "
+        f"{comparison.shown(comparison.measure, point)})"
         for point in comparison.points
     ]
     alt = (
         f"Test error against {symbol}, a point for each trained model of "
-        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(descriptions)}. "
-        f"Noise floor up to {number(edge)}."
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(descriptions)}. Noise floor up to "
+        f"{number(edge)}."
     )
     if noise is not None:
-        alt += f" Beyond λ = {noise.lam:g} you pay for noise."
+        alt += f" Beyond λ = {noise.lam:g}, a larger λ removes only noise."
     return Picture("front", with_marks(base, marks, edge=edge, theme=theme), alt)
 
 
 def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
-    """Return dependence and error of a point, as drawn on the front."""
+    """Return dependence and error of a point: its position in the figure of the front."""
     return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 
@@ -109,7 +109,7 @@ def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbo
 
 
 def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
-    # The figure is cached, because building it takes several times as long as adding marks for each point.
+    # Cache the figure without marks, because building it takes several times as long as adding the marks.
     key = tuple(view.values())
     if key not in front.drawn:
         least_error = UNKNOWN
@@ -130,7 +130,7 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the spread of predictions or residuals of A and B in thirds of the sensitive column."""
+    """Return a figure of A's and B's distributions of predictions or residuals, by third of the column."""
     tables, audited = comparison.spreads(), comparison.objective_seen.audited
     figure = spread_figure(
         tables[comparison.a],
@@ -142,14 +142,14 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
         **_names_and_theme(comparison, theme),
     )
     alt = (
-        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
-        f"one row each: {comparison.a.title} dashed, {comparison.b.title} solid."
+        f"Densities of the {audited} in three rows, for the low, the middle and the high third of "
+        f"{comparison.sensitive_called}: {comparison.a.title} is dashed, and {comparison.b.title} is solid."
     )
     return Picture("spread", figure, alt)
 
 
 def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the change of predictions by group of the sensitive column."""
+    """Return a figure of how predictions change from A to B, by group of the sensitive column."""
     figure = transfers_figure(
         comparison.moved,
         groups=comparison.groups_called(comparison.moved),
@@ -164,7 +164,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the path of B's method, assessed by both objectives."""
+    """Return a figure of error and dependence of B's method, in one panel per objective."""
     figure = objectives_figure(
         {objective: each.test for objective, each in comparison.fronts.items()},
         measure=comparison.measure,
@@ -176,14 +176,14 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
         theme=theme,
     )
     alt = (
-        "Two panels, test error against dependence of predictions and of residuals along one method's path. "
-        f"{sentences.both_objectives(comparison)}"
+        "Test error of one method's models, in the first panel against the dependence of predictions, in "
+        f"the second against that of residuals. {sentences.both_objectives(comparison)}"
     )
     return Picture("objectives", figure, alt)
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Return the features of A and B by ``"reliance"`` or ``"importance"``, or None if not measured."""
+    """Return a figure of the features' ``"reliance"`` or ``"importance"``; None if not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None
@@ -199,10 +199,10 @@ def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | No
 
 
 def _names_and_theme(comparison: Comparison, theme: Theme) -> dict[str, Any]:
-    """Return the names of A and B, and the theme with A's colour."""
+    """Return the names of A and B, and a theme in which A has its colour."""
     names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
     return names | {"theme": _of_two(comparison, theme)}
 
 
 def _of_two(comparison: Comparison, theme: Theme) -> Theme:
-    return theme if comparison.a.is_standard else replace(theme, standard=KEPT)
+    return theme if comparison.a.is_standard else replace(theme, standard=COLOUR_OF_A)

@@ -1,6 +1,7 @@
 """Plots of the results of :func:`fairdash.sweep` in a notebook, with the app's plotly figures.
 
-Each function returns a ``plotly.graph_objects.Figure``: show it, or save it with ``figure.write_html``.
+Each function returns a ``plotly.graph_objects.Figure``, which you can show, or save with
+``figure.write_html``.
 """
 
 from __future__ import annotations
@@ -51,29 +52,30 @@ def front(
     result
         Result of :func:`fairdash.sweep`.
     dataset
-        Data set of the sweep. If given, the figure includes the benchmarks of every run (the average, a ridge
-        or GLM, boosted trees, an existing price) on the same splits.
+        Data set of the sweep. If it is given, the figure also shows the sweep's benchmarks on the same
+        splits: the average, a ridge or GLM, boosted trees, and an existing price.
     measure
         Id of the measure on the x-axis; by default the first measure of the sweep.
     method
-        Method drawn in full, with standard errors and single splits; by default the first fair method.
+        Method whose standard errors and single splits are also drawn; by default the first fair method.
     sensitive
         Sensitive column, if the sweep had several. By default the plot shows all columns jointly, or the
         first column if no measure of the sweep accepts several columns.
     references
-        Result of :func:`fairdash.references` with the same splits, which is drawn separately.
+        Result of :func:`fairdash.references` on the same splits; its prices are drawn in addition to the
+        models.
     dark
-        Whether to use colours for a dark page.
+        Whether to use colours that suit a dark page.
 
     Raises
     ------
     OptionError
-        The sweep lacks this measure, method or sensitive column, or has no standard model for comparison.
+        The sweep does not have this measure, method or sensitive column, or it has no standard model.
     """
     if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
             "This sweep has no standard model for comparison",
-            f"Sweep again with “{STANDARD}” among the methods.",
+            f"Run the sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
     together = sensitive is None and len(result.sensitive.columns) > 1
@@ -109,25 +111,26 @@ def profile(
     by_value: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot average predictions, or residuals, of a fair and the standard model by sensitive quantile group.
+    """Plot average predictions or residuals of a fair and the standard model, by group of the attribute.
 
     Parameters
     ----------
     result
         Result of :func:`fairdash.sweep`.
     method, lam
-        Method and weight of the model; by default the first fair method, at the middle one of its weights.
+        Method and weight of the model; by default the first fair method, and the middle one of its weights.
     sensitive
         Name of the sensitive column; by default the first one.
     by_value
-        Whether groups are at their average value of the sensitive column instead of their rank.
+        Whether to place groups at their average value of the sensitive column; by default they are placed by
+        rank.
     dark
-        Whether to use colours for a dark page.
+        Whether to use colours that suit a dark page.
 
     Raises
     ------
     OptionError
-        The sweep lacks this model or sensitive column.
+        The sweep does not have this model or this sensitive column.
     """
     comparison = _compared(result, method, lam, sensitive)
     theme = theme_of(dark=dark)
@@ -142,9 +145,9 @@ def transfers(
     sensitive: str | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot the change per head from the standard model to a fair model, by group of the sensitive column.
+    """Plot how average predictions change from the standard to a fair model, by group of the attribute.
 
-    Parameters and errors are those of :func:`profile`.
+    The parameters are those of :func:`profile` except `by_value`, and the errors are the same.
     """
     comparison = _compared(result, method, lam, sensitive)
     return pictures.transfers(comparison, theme=theme_of(dark=dark)).figure
@@ -159,7 +162,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     sensitive
         Name of the sensitive column; by default the first one.
     dark
-        Whether to use colours for a dark page.
+        Whether to use colours that suit a dark page.
 
     Raises
     ------
@@ -183,14 +186,15 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
 def _compared(
     result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
 ) -> Comparison:
-    """Return the comparison of a model, by default of the first fair method, with the standard model."""
+    """Compare a model, by default of the first fair method, with the standard model."""
     fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
     trained = result.members.loc[result.members["method"] == method, "lam"]
     lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
-        # A sweep with only the standard model has no path, so its blends are made here.
+        # A sweep with only the standard model has no slider positions, so the standard model is made the only
+        # one.
         paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
         result = replace(result, paths=paths)
     fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
@@ -207,7 +211,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the results for all sensitive columns together, under the name of one column."""
+    """Return the results for all sensitive columns together, labelled with the name of one column."""
     figures = {}
     for objective, table in tables.items():
         joint = table[table["column"] == ""]

@@ -1,4 +1,4 @@
-"""Export of a comparison as one HTML file, which opens in any browser and loads nothing online."""
+"""Export of a comparison as one HTML file, which any browser can open, and which loads nothing online."""
 
 from __future__ import annotations
 
@@ -30,21 +30,20 @@ def render_report(
     openings: Sequence[Confirmation] = (),
     log: Log | None = None,
 ) -> bytes:
-    """Render the report of a comparison.
+    """Render the report on a comparison as HTML.
 
-    The same comparison gives the same bytes, because the report contains only the run's times.
+    The same arguments give the same bytes, because the report does not contain the time of the export.
 
     Parameters
     ----------
     comparison
-        Points A and B of a run.
+        Comparison of the points A and B of a run.
     run_id, created
         Id of the run, and time at which it was requested, in ISO 8601.
     dataset
-        Data on which the run was trained, for the list of features and the notes; without data, the report
-        leaves both out.
+        Data on which the run was trained, from which the report lists features and notes; None omits both.
     is_preview
-        Whether the run is unfinished, which the report then states.
+        Whether the run is unfinished; if so, the report says that it is a preview.
     openings
         Results on holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
     log
@@ -59,8 +58,8 @@ def render_report(
     sample = f"{comparison.sample}; " if comparison.sample else ""
     all_rows = "all rows, " if comparison.sample else ""
     preview = (
-        f"Preview: {sample}the whole run will have {all_rows}more splits and methods, and more precise noise "
-        "floors."
+        f"This is a preview: {sample}the whole run will have {all_rows}more splits and methods, and more "
+        "precise noise floors."
     )
     blocks = [
         Text(title, "title"),
@@ -81,18 +80,20 @@ def render_report(
 
 
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> list[Block]:
-    """Return the blocks above the slider of the report."""
+    """Return the blocks of the report that are above the slider."""
     return [
         *chapter("Confirmation on rows set aside", *sentences.of_rows_set_aside(comparison, openings)),
-        *chapter("Limits of these results", content.unsaid(comparison)),
+        *chapter("Limits of these results", content.limits_of_comparison(comparison)),
         *chapter("Cost", pictures.front(comparison, theme=LIGHT), tables.measures(comparison)),
     ]
 
 
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
-    """Return the blocks below the slider of the report, with groups only if every split has enough rows."""
+    """Return the report's blocks below the slider; results by group need enough rows in every split."""
     front = comparison.front
-    concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
+    concerned: list[Block] = [
+        "Some splits have fewer than 20 test rows, which is too few for results by group."
+    ]
     if content.has_groups(comparison):
         concerned = []
         for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
@@ -119,7 +120,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         "All models": models,
         "The data": [content.data_facts(comparison, dataset)],
         "Training": [content.training_facts(comparison)],
-        "Versions that wrote this report": [content.versions_of_report()],
+        "Software versions of this report": [content.versions_of_report()],
         "Log of this run": done,
         "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
@@ -128,7 +129,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
 
 
 def _moving(comparison: Comparison) -> list[Block]:
-    """Return the stage of the Trade-off page, whose slider works without a server; nothing without groups."""
+    """Return the Trade-off page's figures with a slider that needs no server; [] if there are no groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
         return []
     stops = stops_of(comparison)

@@ -1,4 +1,4 @@
-"""Sentences on a comparison for pages and reports, including the statistical limits of a run."""
+"""Sentences that pages and reports show on a comparison, including the statistical limits of a run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from fairdash.utils.text import counted, error_change, number, p_equals, signed,
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import mean_over_splits
 
-#: Minimum z at which a gain or link counts as visible.
+#: Minimum z (estimate ÷ standard error) at which a gain or a link counts as detected.
 Z = 3.0
-#: Quantile for one-sided 95 % bounds, and minimum z that counts as an indication.
-_POSSIBLE, _SIGN = 1.645, 0.5
+#: Normal quantile for one-sided 95 % bounds, and minimum z that counts as a sign of a gain or a link.
+_Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return whether the front is within the noise: the model does not beat the average, or has no link to
-    reduce."""
+    """Return whether the front shows only noise; only fronts of the deviance are checked.
+
+    The model is then no better than the average, or it has no dependence to reduce.
+    """
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
         return False
@@ -38,7 +40,7 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """State an estimate of the rows needed to detect the gain or the link, with the assumption."""
+    """State how many rows would show the model's gain, or its link with the attribute, and the assumption."""
     gain, result = comparison.result.gain, comparison.result
     n_rows, what = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
@@ -48,40 +50,40 @@ def rows_that_would(comparison: Comparison) -> str:
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
-        # Tests use at most this number of rows, so the estimate takes no more into account.
+        # Tests use at most this number of rows, so z refers to at most this number.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
-    too_few = "No curve is drawn, because the whole curve would be within the noise."
+    too_few = "No curve is drawn, because all of its points would differ by no more than noise."
     return f"{_rows_sentence(z, n_rows, what)} {too_few}"
 
 
 def _rows_sentence(z: float, n_rows: int, what: str) -> str:
-    """State the number of rows for z = 3, given that z grows with the square root of the number of rows."""
-    if z >= _SIGN:
+    """State at how many rows z would be 3, if z grows with the square root of the number of rows."""
+    if z >= _Z_INDICATION:
         return (
-            f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "
-            f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
-            "of the rows)."
+            f"If the {what} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
+            f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}; z grows with the square root "
+            "of the number of rows)."
         )
-    possible = max(z + _POSSIBLE, _SIGN)
+    upper_bound = max(z + _Z_ONE_SIDED, _Z_INDICATION)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that detecting it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
-        f"{Z:g}, as z grows with the square root of the rows)."
+        f"so small that detecting it would take at least {_round(n_rows * (Z / upper_bound) ** 2)} rows (z = "
+        f"{Z:g}; z grows with the square root of the number of rows)."
     )
 
 
 def _round(rows: float) -> str:
-    """Format a rough number of rows with one or two significant digits."""
+    """Format an estimated number of rows with two significant digits."""
     return f"{float(f'{rows:.2g}'):,.0f}"
 
 
 def networks_and_tariffs(comparison: Comparison) -> str:
-    """Compare the best network with an equally fair tariff in words; "" without tariffs.
+    """Compare in words the best network with an equally fair tariff; return "" if the run has no tariffs.
 
-    The tariff is in the middle of the range of dependence that networks and tariffs both reach. The network
-    has the smallest error among networks with no more dependence. Validation rows decide both choices. The
-    results are from test rows: the paired difference over the splits, with a Student interval that uses the
-    standard error of Nadeau and Bengio.
+    The tariff's dependence is nearest to the middle of the range that networks and tariffs both reach. The
+    network has the smallest error among the networks with no more dependence than this tariff. Both are
+    chosen on validation rows. On test rows, the function takes the paired difference of their errors over the
+    splits, with a Student interval from the standard error of Nadeau and Bengio.
     """
     from scipy.stats import t as student
 
@@ -92,14 +94,17 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # The target is the middle of the range of dependence that networks and tariffs share.
+    # Both networks and tariffs reach the dependence from `least` to `most`.
     most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
     point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
     if not is_reached:
-        return f"No network is as fair on validation rows as the {title_of(lam)} ({symbol} {number(limit)})."
+        return (
+            f"On validation rows, no network has as little dependence as the {title_of(lam)} ({symbol} "
+            f"{number(limit)})."
+        )
     rows = (
         tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)],
         front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)],
@@ -111,21 +116,21 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     reach = float(student.ppf(0.975, len(less) - 1)) * se
     wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
     return (
-        f"At equal dependence the best network {wins} against the tariff: its deviance is "
-        f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "
-        f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} is "
-        f"{own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
+        f"At equal dependence the best network {wins} against the tariff: the network's deviance is "
+        f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} the tariff's (95 % interval over "
+        f"{len(less)} splits: {100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} "
+        f"is {own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
         f"{title_of(lam)}. Both models were chosen on validation rows, and the figures are for test rows."
     )
 
 
-#: Maximum change of a prediction, as a share of the average, that counts as no change.
-HARDLY = 0.005
+#: A change of at most this share of the average prediction counts as no change.
+NO_CHANGE = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def answer(comparison: Comparison) -> str:
-    """State the finding at B in two or three sentences, or that nothing was learned."""
+    """State the findings on B in two or three sentences, or that the models learned nothing."""
     if nothing := nothing_learned(comparison):
         return nothing
     parts = [dependence(comparison), cost(comparison), who_pays(comparison)]
@@ -135,10 +140,10 @@ def answer(comparison: Comparison) -> str:
 
 
 def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
-    """Return a sentence on the dependence at a point, by default B.
+    """Return a sentence on the dependence of a point's predictions or residuals; the default point is B.
 
-    The sentence states the result of the omnibus test, averaged over the splits, at the 5 % level
-    (:mod:`fairdash.evaluation.verdict`), or, without an omnibus test, of the test of the measure in view.
+    The sentence states whether the omnibus test, averaged over the splits, finds a link at the 5 % level
+    (:mod:`fairdash.evaluation.verdict`). If the run has no omnibus test, the measure in view decides.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
@@ -163,15 +168,15 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with the test, if any.
+    """Return the test's p-value, and the value and the limit of a measure that agrees with the test.
 
-    If the measure in view does not show a link by itself, the sentence first names a measure that does.
+    If the test finds a link that the measure in view does not show, the text names a measure that shows it.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
     symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
     of = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
     in_view = f"{symbol}{of} {shown}"
-    below = f"independence stays below {number(edge)} in 95 % of cases"
+    below = f"if the two are independent, the value is below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
     test = f"joint test of several measures: {p_equals(p)}; "
@@ -180,7 +185,8 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
         return f"{test}{in_view}; {below}"
     if sees:
         return (
-            f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
+            f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases if the two are "
+            "independent"
         )
     alone = f"{in_view} alone does not show the link (not above {number(edge)})"
     measure = comparison.found_by(point)
@@ -188,13 +194,13 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
         return f"{test}{alone}"
     called, value, edge = measure
     return (
-        f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
-        f"{alone}"
+        f"{test}{called} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
+        f"independent); {alone}"
     )
 
 
 def verdict_in_short(comparison: Comparison) -> str:
-    """State the verdict at B in a few words, with its p-value or value."""
+    """State in a few words whether B has a link, with the test's p-value or the measure's limit."""
     begin = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
@@ -204,18 +210,19 @@ def verdict_in_short(comparison: Comparison) -> str:
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
-    """Explain how the verdict at B is computed."""
+    """Explain how fairdash decides whether B has a link with the sensitive attribute."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
-            "We average the measure over the splits, and a permutation test at the 5 % level decides "
-            "whether there is a link. If the sensitive attribute is shuffled over all rows, 95 % of the "
-            "averages are below the number given here."
+            "The measure is averaged over the splits, and a permutation test at the 5 % level decides "
+            "whether there is a link. If the sensitive attribute is shuffled, 95 % of such averages are "
+            "below the number in brackets."
         )
     return (
-        "A joint test of several measures at the 5 % level decides whether there is a link. This measure "
-        "alone does not decide whether there is a link. The test uses linear and rank correlations, "
-        "correlations of smooth and of wavy curves, and the tails. p is the share of shuffles of the "
-        "sensitive attribute in which one of these measures shows a link at least as clearly."
+        "A joint test of several measures at the 5 % level decides whether there is a link. The measure "
+        "shown here alone does not decide whether there is a link. The test uses linear and rank "
+        "correlations, correlations of smooth and of wavy functions, and the tails. p is the share of "
+        "random shuffles of the sensitive attribute in which one of these measures shows a link at least "
+        "as clear as without shuffling."
     )
 
 
@@ -224,32 +231,32 @@ def cost(comparison: Comparison) -> str:
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
-    worthless = ", and is no smaller than when predicting the average for everyone" if lost else ""
+    worthless = ", which is no smaller than the error of predicting the average for everyone" if lost else ""
     change = error_between(comparison, comparison.a, comparison.b)
     return f"{change[0].upper()}{change[1:]}{worthless}."
 
 
 def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
-    """State the change in test error between two points, in the target's unit or as a deviance."""
+    """State the test errors of two points in words: as RMSE in the target's unit, or as a deviance."""
     front = comparison.front
     if front.error == "mse":
         before, after = (comparison.mean("rmse", point) for point in (a, b))
         return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     before, after = (comparison.mean(front.error, point) for point in (a, b))
     old, new = (f"{number(100 * each)} %" for each in (before, after))
-    of_that = "of the deviance of the average"
+    of_that = "of the deviance of predicting the average"
     if old == new:
         return f"the deviance stays at {new} {of_that}"
     return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Return a sentence on the groups whose predictions rise and fall most from A to B."""
+    """Return a sentence on the two groups whose predictions rise most and fall most from A to B."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
-    # A change is small relative to the overall level of the target.
-    little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
+    # A change counts as none if it is small relative to the average prediction of A.
+    little = NO_CHANGE * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = int(per_head.argmax()), int(per_head.argmin())
     groups = comparison.groups_called(moved)
@@ -263,24 +270,24 @@ def who_pays(comparison: Comparison) -> str:
 
 
 def named(point: ModelKey) -> str:
-    """Name a point inside a sentence."""
+    """Return the name of a point for use inside a sentence."""
     return "the standard model" if point.is_standard else point.title
 
 
 def level(comparison: Comparison) -> str:
-    """Return a sentence on the change of the sum of predictions from A to B."""
+    """Return a sentence on how the sum of all predictions changes from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
-    if abs(total) < HARDLY * abs(before):
-        return "All predictions together hardly change."
+    if abs(total) < NO_CHANGE * abs(before):
+        return "The sum of all predictions hardly changes."
     return (
-        f"All predictions together change by {signed(total / before * 100)} %: "
+        f"The sum of all predictions changes by {signed(total / before * 100)} %: "
         f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
     )
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Return a sentence on the dependence of predictions and residuals at B, and for the standard model."""
+    """Return a sentence that compares the dependence of B with that of the standard model, by objective."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -295,7 +302,7 @@ def both_objectives(comparison: Comparison) -> str:
 
 
 def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
-    """Return a sentence on the point selected for a goal on validation rows, with its values on test rows."""
+    """Return a sentence on the point selected on validation rows for a goal, with its test results."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
@@ -303,7 +310,7 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     begin = (
         f"For {goal}: {point.title}"
         if is_reached
-        else f"Not reached here: {goal}. The nearest is {point.title}"
+        else f"No model reaches this goal: {goal}. The nearest is {point.title}"
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
@@ -323,7 +330,7 @@ def _the(comparison: Comparison, point: ModelKey) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """Return a sentence if the standard model is no better than the average; "" if it is better."""
+    """Return a sentence that the standard model is no better than the average; "" if the model is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
@@ -334,31 +341,34 @@ def nothing_learned(comparison: Comparison) -> str:
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # A preview's sample of claims may be too small, and the complete run uses all rows.
-        return f"{text} This preview used {comparison.sample}. The whole run may show the cost of fairness."
+        # The sample of a preview may have too few claims; the whole run uses all rows.
+        return (
+            f"{text} This preview used {comparison.sample}. The whole run uses all rows, and may show the "
+            "cost of fairness."
+        )
     if comparison.front.error == "deviance":
         return f"{text} {rows_that_would(comparison)}"
     return (
-        f"{text} No figure below therefore measures the cost of fairness. More rows, other features, or a "
+        f"{text} Therefore, no figure below measures the cost of fairness. More rows, other features, or a "
         "target per unit of exposure may change this result."
     )
 
 
 def of_values(comparison: Comparison) -> list[str]:
-    """Explain how values of the measure are estimated, if this requires an explanation."""
+    """Explain how values of the measure in view are estimated, if the measure needs such an explanation."""
     entry = REGISTRY[comparison.measure]
     return [f"{entry.symbol} is {WAYS[entry.recorded]}."] if entry.recorded else []
 
 
 def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
-    """Return sentences on one use of the holdout: verdict, validity and values.
+    """Return sentences on one test of a point on holdout rows: result, validity of the test, and values.
 
     Parameters
     ----------
     times
-        Number of uses of the holdout so far.
+        How often the holdout rows have been opened so far.
     names
-        Map of sensitive columns to display names, where these exist.
+        Display names of sensitive columns; a column without an entry is named by its header.
     """
     what = f"the {OBJECTIVES[opening.objective].audited}"
     columns = " or ".join(names.get(link.column, link.column) for link in opening.links)
@@ -374,17 +384,17 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         ]
     figures = [
         f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
-        f"(noise floor {number(each.floor)}; independence stays below {number(each.floor_q95)} in 95 % of "
-        "cases)"
+        f"(noise floor {number(each.floor)}; if the two are independent, the value is below "
+        f"{number(each.floor_q95)} in 95 % of cases)"
         for each in opening.links
     ]
     figures.append(
-        f"error {number(100 * opening.error)} % of the error of these rows' own average (standard model: "
-        f"{number(100 * opening.error_of_standard)} %)"
+        f"the error is {number(100 * opening.error)} % of that of predicting these rows' average (standard "
+        f"model: {number(100 * opening.error_of_standard)} %)"
     )
-    lines.append(f"There, {'; '.join(figures)}.")
+    lines.append(f"On these rows: {'; '.join(figures)}.")
     if not opening.finds_link:
-        lines.append("A link may remain that is too weak to be found in this number of rows.")
+        lines.append("A remaining link may be too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
             f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
@@ -394,7 +404,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
 
 
 def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
-    """Return one paragraph per use of the holdout, in order of time, and a sentence on the number of uses."""
+    """Return a paragraph per test on holdout rows, by time, and a sentence on the number of tests."""
     paragraphs = [of_opening(each, times=1, names=names) for each in openings]
     if len(openings) > 1:
         paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
@@ -402,7 +412,7 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
-    """Return a report's paragraphs on the holdout rows; the list is empty without a holdout."""
+    """Return a report's paragraphs on the holdout rows; [] if the run has no holdout."""
     aside = comparison.result.set_aside
     if aside is None:
         return []
@@ -410,28 +420,28 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("These rows have not been used to confirm the point of this report.")
+        paragraphs.append("Nobody has tested the point of this report on these rows.")
     return paragraphs
 
 
 def not_opened(n: int) -> str:
-    """Return a sentence on holdout rows that have not been used yet, and on their purpose."""
+    """Return a paragraph on holdout rows that no test has used yet, and on their purpose."""
     return (
-        f"{n:,} rows were set aside from the start. These rows took no part in training, test figures or "
-        "choices, and have not been opened. A point that was chosen by its test figures looks better than it "
-        "is. Open these rows once, for the point you intend to use."
+        f"{n:,} rows were set aside from the start. No training, test result or choice has used these rows. "
+        "A point that was chosen by its test results looks better on the test rows than on new rows. Use "
+        "the rows that were set aside for only one test: that of the point that you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
-    """Return a sentence which states that a refit includes the holdout rows."""
+    """Return a sentence that a refit also uses the holdout rows."""
     return (
-        f"The model refitted on all rows includes the {n:,} set aside. The results on these rows are for "
-        "models trained without them."
+        f"The refit on all rows also uses the {n:,} rows set aside. The results on these rows are for "
+        "models that were trained without them."
     )
 
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
-    """Return the use of the holdout for the point in view, or None."""
+    """Return the result of the test of the point in view on holdout rows; None if nobody has tested it."""
     matching = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
     return next(matching, None)

@@ -1,4 +1,4 @@
-"""Interactive figures of the Trade-off page, computed in advance for every slider value."""
+"""Interactive figures of the Trade-off page, computed in advance for every position of the slider."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """Values at P points of a method's path, compared with point A of a comparison.
+    """Values for the P positions of the slider, one model each, compared with point A of a comparison.
 
     Parameters
     ----------
     points
-        Point at each stop of the slider; the standard model where the models at the neighbouring weights
+        Model at each position of the slider; the standard model if the trained models next to the position
         diverged.
     lams
-        Weights λ of the points, as strings.
+        Weight λ at each position, as a text.
     mean, low, high
-        Averages in groups of the sensitive column, and their 95 % intervals, (P, G) each.
+        Averages in the G groups of the sensitive column, and the limits of their 95 % intervals, (P, G) each.
     values, below
-        Texts of the four cards, and notes below these texts, (P, 4).
+        Main texts of the four cards, and the notes below the main texts, (P, 4).
     """
 
     points: tuple[ModelKey, ...]
@@ -53,7 +53,7 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """Return the values at every point of B's method; these values do not depend on B's position."""
+    """Return the values for all positions of the slider, which depend on B's method, but not on B's λ."""
     method, front = comparison.b.method, comparison.front
     stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
@@ -84,7 +84,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
+    """Return means of blends of two models, with limits, (P, G) each, and their mean change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]
@@ -103,7 +103,7 @@ def _between(
 
 
 def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
-    """Return title, value, note and meaning of error, dependence, FairQuant and changed predictions.
+    """Return title, value, note and meaning of the cards: error, dependence, FairQuant, and mean change.
 
     `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
@@ -129,24 +129,25 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "noise floor "
             f"{with_unit(number(comparison.front.figure('fairquant', comparison.b).floor), comparison.unit)}",
             "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
-            "the overall average (fewer groups with ties or few rows). FairQuant misses groups that differ "
-            "in spread but not in average.",
+            "the overall average (with equal values or few rows, there are fewer groups). FairQuant does "
+            "not detect groups that differ in spread but not in average.",
         ),
         (
             "Average change in prediction",
             with_unit(number(moved), comparison.unit),
-            f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
-            "Mean absolute difference between the two models' predictions for a row. The standard "
-            "deviation of the target is given below.",
+            "target's standard deviation: "
+            f"{with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
+            "Mean absolute difference between the two models' predictions for a row. For comparison, the "
+            "text below the value gives the standard deviation of the target.",
         ),
     )
 
 
 def _share(comparison: Comparison) -> str:
-    """Return B's error as a share of the average's error, if the card has the error in the target's unit."""
+    """Return B's error as a share of the average's error; "" if the card's main text is such a share."""
     share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
     is_known = comparison.front.error == "mse" and math.isfinite(share)
-    return f"{percent(share)} of the average's; " if is_known else ""
+    return f"{percent(share)} of the average's error; " if is_known else ""
 
 
 def _error_meaning(comparison: Comparison) -> str:
@@ -157,14 +158,14 @@ def _error_meaning(comparison: Comparison) -> str:
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
-    """Return a comparison, and its changes along the slider, as plain values for the stage.
+    """Return figures, cards and table of a comparison, with their changes along the slider, as plain values.
 
     Parameters
     ----------
     comparison
-        Comparison whose point B is the stop at which the slider is.
+        Comparison whose point B is at the slider's initial position.
     at
-        Position of point B among the stops.
+        Index of the slider's initial position.
     """
     profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
     spec, of_profile = _moving_profile(comparison, stops, profile.figure)
@@ -172,7 +173,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
-    # A front that is completely within the noise is not shown.
+    # If the front shows only noise, it is left out.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
@@ -182,8 +183,9 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         "slider": {
             "label": "Weight of fairness, λ",
             "symbol": "λ",
-            "help": "λ weighs dependence against error in training. Ticks are trained models. Points between "
-            "ticks are blends of two models, and are evaluated like trained models.",
+            "help": "In training, λ weights the dependence against the error. Ticks are trained models. A "
+            "position between ticks is a blend, which averages the predictions of two trained "
+            "models; blends are evaluated in the same way.",
             "stops": list(stops.lams),
             "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
             "at": at,
@@ -220,7 +222,7 @@ def _moving_profile(
         figure,
         profiles=(stops.mean, stops.low, stops.high),
         names=[comparison.called(each) for each in stops.points],
-        # Names of lines are at the group with the largest distance between the lines.
+        # The names of the lines are next to the group at which the distance between the lines is largest.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
         besides=np.array([level, *a["low"], *a["high"]]),
     )
@@ -234,20 +236,20 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a profile whose axes fit every point, and the moves of the second line, its band and its name.
+    """Return a figure whose axes fit all positions, and the moves of its second line, band and name.
 
     Parameters
     ----------
     figure
         Figure made by :func:`fairdash.views.figures.groups.profile_figure`.
     profiles
-        Means at the stops, and lower and upper ends of their intervals, (P, G) each.
+        Means at the slider's positions, and lower and upper limits of their intervals, (P, G) each.
     names
-        Name of the line at each point.
+        Name of the line at each position of the slider.
     named_at
-        Index of the group at which the name is.
+        Index of the group next to which the name is.
     besides
-        Additional values that the axis must include.
+        Further values that the y-axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
@@ -266,12 +268,11 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the figure of the front, with the chosen point, its name and the end of the noise floor as "
-    "moving parts."""
+    """Return the figure of the front, and the moves of the chosen point, its name and the noise floor."""
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
-        # At the standard model, this mark is invisible, because the standard model has a separate mark.
+        # If B is the standard model, this mark is invisible, because the standard model already has a mark.
         traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
         traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
         (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")

@@ -1,4 +1,4 @@
-"""Tables of a comparison: formatted numbers with units and floors."""
+"""Tables of a comparison: numbers formatted with units and noise floors."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.views.reports.sentences import named
 
-#: Note below tables with floors.
+#: Note below tables that contain noise floors.
 _FLOORS = (
-    "Values are means over the test rows of the splits, ± one standard error. The floor is the average value "
-    "of the estimator with the sensitive attribute shuffled (in brackets, the 95th percentile)."
+    "Values are means over the test rows of the splits, ± one standard error. The noise floor is the "
+    "average value of the estimator after the sensitive attribute is shuffled (in brackets: the 95th "
+    "percentile)."
 )
 _PRICE_LEVEL = (
-    "The existing price is scaled to the target's mean on the training rows, so its level does not count "
-    "as error."
+    "The existing price is scaled to the target's mean on the training rows, so a price level that is too "
+    "high or too low does not count as error."
 )
 
 
 def measures(comparison: Comparison) -> Table:
-    """Tabulate the values of A and B with noise floors, and whether a link is detected."""
+    """Tabulate every measure of A and B with its noise floor, and whether the omnibus test detects a link."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -56,22 +57,23 @@ def measures(comparison: Comparison) -> Table:
         for point, p in zip(points, p_values, strict=True):
             verdict = "link found" if comparison.has_link(point) else "no link found"
             texts += [f"{verdict}, {p_equals(p)}", "–"]
-        frame.loc[len(frame)] = ["Link? One test of several measures", *texts]
+        frame.loc[len(frame)] = ["Link? (joint test of several measures)", *texts]
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
-        f"{_FLOORS} A blend's floor is interpolated from the floors of its neighbours.",
+        f"{_FLOORS} A blend's noise floor is interpolated between the noise floors of its two trained "
+        "models.",
         file="measures.csv",
     )
 
 
 def in_full(measure: Measure) -> str:
-    """Return a measure's title, with the measure's symbol unless the title contains it."""
+    """Return a measure's title, followed by its symbol in brackets unless the title contains the symbol."""
     return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate the trained models of a method, and whether each is dominated."""
+    """Tabulate the trained models of a method, and whether another model dominates them."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
@@ -80,11 +82,11 @@ def trained(comparison: Comparison, method: str) -> Table:
         "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
         "Splits": errors["n_splits"].map("{:.0f}".format).to_list(),
         **_figures(others, _shown(comparison), comparison),
-        "Beaten": np.where(best, "", "yes"),
+        "Dominated": np.where(best, "", "yes"),
     }
     note = (
-        f"{_FLOORS} A model is beaten if another trained model is at least as good in error and in "
-        f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
+        f"{_FLOORS} A model is dominated if another trained model is at least as good in error and in "
+        f"{REGISTRY[comparison.measure].symbol}, and better in one of the two."
     )
     return Table(
         f"{PATHS[method].title}: every trained weight",
@@ -94,7 +96,7 @@ def trained(comparison: Comparison, method: str) -> Table:
 
 
 def trained_weights(comparison: Comparison) -> pd.DataFrame:
-    """Tabulate the means of each trained model over the splits, on test rows, as numbers."""
+    """Tabulate every trained model with unformatted means over the splits, on test rows."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
     errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
@@ -106,14 +108,14 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate error and dependence of the benchmarks that the front shows next to the networks."""
+    """Tabulate error and dependence of the benchmarks, which the front shows beside the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # The authors of an existing prediction may have used the attribute.
+    # Nobody knows whether an existing prediction uses the sensitive attribute.
     has_price = (baselines["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
@@ -133,13 +135,14 @@ def references(comparison: Comparison) -> Table:
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    figures = _figures(table, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
+    figures = _figures(table, [comparison.measure], comparison, error="mse", title="MSE ÷ MSE of the average")
     note = ""
     if np.isfinite(front.least_error[0]):
         note = (
-            f" By our estimate, predictions that are independent of {comparison.sensitive} have an error of "
-            f"at least {_estimate(front.least_error)}, even if they use it. This error is "
-            f"{_estimate(front.price)} more than the error of a model that may depend on it."
+            f" Predictions that are independent of {comparison.sensitive} have an estimated error of at "
+            f"least {_estimate(front.least_error)}, even if they are computed from it. This error is "
+            f"{_estimate(front.price)} above that of the best predictions that may depend on "
+            f"{comparison.sensitive}."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
@@ -150,9 +153,10 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate each method's hypervolume, as a share of the box between (0, 0) and the worst corner.
+    """Tabulate each method's hypervolume: the share of a box from (0, 0) to the worst corner that it covers.
 
-    The worst corner has the standard model's dependence in each split, and the constant mean's error.
+    In each split, the worst corner is at the standard model's dependence and the error of predicting the
+    mean.
     """
     front = comparison.front
     rows = []
@@ -172,14 +176,14 @@ def hypervolumes(comparison: Comparison) -> Table:
         "Hypervolume of each method's front",
         ["Method", "Hypervolume", "± (standard error)", "Splits"],
         rows,
-        "The box extends from 0 to the standard model's dependence and the constant mean's error. "
-        "Hypervolume is the share of this box that a method's trained models cover, averaged over the "
-        "splits. Larger is better.",
+        "A box in the plane of dependence and error extends from 0 to the standard model's dependence, and "
+        "from 0 to the error of predicting the mean. Hypervolume is the share of this box that is worse "
+        "than some trained model of the method, averaged over the splits. Larger is better.",
     )
 
 
 def moved(comparison: Comparison) -> Table:
-    """Tabulate the change of predictions by group of the sensitive column, and overall."""
+    """Tabulate how predictions change, by group of the sensitive column and for all rows."""
     table = comparison.moved
     count, total = table["heads"].sum(), table["total"].sum()
     before = (table["before"] * table["heads"]).sum() / count
@@ -204,9 +208,10 @@ def moved(comparison: Comparison) -> Table:
         "Change of predictions by group",
         [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
         rows,
-        "Values are means over the test rows of the splits. The total is the sum of changes over a split's "
-        f"test rows, counted by {'exposure' if weighted else 'rows'}. The totals of the groups add up to "
-        "the overall change. The table does not show differences within a group.",
+        "Values are means over the test rows of the splits. The total is the sum of the changes over a "
+        f"split's test rows{', each multiplied by its exposure' if weighted else ''}. The totals of the "
+        "groups add up to the overall change. The table does not show how predictions change within a "
+        "group.",
     )
 
 
@@ -225,13 +230,14 @@ def profile(comparison: Comparison, objective: str) -> Table:
         f"Average {seen.audited} by group{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, points)],
         rows,
-        "Values are means over the splits. The 95 % intervals in brackets hold for new rows, but do not "
-        "cover repeated training." + (" Residual: predicted − true." if seen.uses_target else ""),
+        "Values are means over the splits. The 95 % intervals in brackets include the uncertainty due to "
+        "the test rows, but not that due to training."
+        + (" Residual: predicted − true." if seen.uses_target else ""),
     )
 
 
 def spread(comparison: Comparison) -> Table:
-    """Tabulate means and standard deviations by thirds of the sensitive column, first split's test rows."""
+    """Tabulate means and standard deviations by third of the sensitive column, on test rows of one split."""
     audited = {point: comparison.audited_of_first_split(point) for point in comparison.points}
     s = next(iter(audited.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
@@ -247,13 +253,13 @@ def spread(comparison: Comparison) -> Table:
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, audited)],
         rows,
-        "The first split's test rows: average and, in brackets, standard deviation."
-        + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
+        "Values are averages over the first split's test rows; the standard deviation is in brackets."
+        + (f" The figure uses {MAX_ROWS:,} of these rows, drawn at random." if len(s) > MAX_ROWS else ""),
     )
 
 
 def objectives(comparison: Comparison) -> Table:
-    """Tabulate the dependence of predictions and of residuals."""
+    """Tabulate the dependence of A's and B's predictions and residuals."""
     objectives = [OBJECTIVES[objective] for objective in comparison.fronts]
     columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in objectives]}
     for point in comparison.points:
@@ -265,7 +271,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """Tabulate the change of predictions and the increase of the error when a feature is shuffled."""
+    """Tabulate by how much predictions change, and the error increases, if a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -285,20 +291,21 @@ def features(comparison: Comparison) -> Table:
         ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
         rows,
         "To measure a feature's importance, we shuffle its values among the test rows. Values are means "
-        "over the splits. “Move” is the average change in a prediction. “Error” is the increase of the "
-        "test error (MSE ÷ the average's). Features with the same information share their importance. For "
-        "a blend, the table shows the nearest trained model.",
+        "over the splits. “Move” is the average change in a prediction. “Error” is the increase of the test "
+        "error, which is the MSE divided by the MSE of predicting the average. If two features contain the "
+        "same information, each has only part of the importance. For a blend, the table shows the nearest "
+        "of its two trained models.",
     )
 
 
 def history(log: Log) -> Table:
-    """Tabulate the log of a run: user, action and time, with the oldest entry first."""
+    """Tabulate the log of a run with time, user and action; the oldest entry is first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Log of this run", ["When (UTC)", "Who", "What"], rows)
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    """Return the ids of the measure in view and of FairQuant."""
+    """Return the ids of the measures that the table shows: the one in view and, if computed, FairQuant."""
     also = [id for id in ("fairquant",) if id in comparison.front.measures]
     return list(dict.fromkeys([comparison.measure, *also]))
 
@@ -311,7 +318,7 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Return columns with the error and with measures and their floors, with one cell per model."""
+    """Return columns with a cell per model: the error, and the value and noise floor of each measure."""
     error = error or comparison.front.error
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
@@ -324,7 +331,7 @@ def _figures(
 def _beside_floor(
     title: str, cells: list[tuple[Figure, str]], comparison: Comparison
 ) -> dict[str, list[str]]:
-    """Return two columns: values of measures, and their floors."""
+    """Return two columns: the values of measures, and their noise floors."""
     return {
         title: [_value(figure, measure, comparison) for figure, measure in cells],
         f"{title}: floor": [_floor(figure, measure, comparison) for figure, measure in cells],
@@ -337,7 +344,7 @@ def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
 
 
 def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Format the average and 95 % quantile of a floor with the value's digits; an error has no floor."""
+    """Format a noise floor's average and 95 % quantile with as many digits as the value; "–" for an error."""
     if not np.isfinite(figure.floor):
         return "–"
     mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
@@ -354,14 +361,14 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Format a number ± its standard error, if known."""
+    """Format a number, followed by ± and its standard error if the error is known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
 
 
 def _rounded(value: float, error: float) -> str:
-    """Format a number with the digits that its standard error supports, with a true minus but never “−0”."""
+    """Format a number with the digits that its standard error supports; use “−” as minus, and never “−0”."""
     text = number(value, error=error)
     sign, size = ("−", text[1:]) if text.startswith("-") else ("", text)
     return sign + size if size.strip("0.,") else size

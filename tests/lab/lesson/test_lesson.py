@@ -113,7 +113,7 @@ def test_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> N
     for lam, hgr in zip(points["lam"][1:], points["hgr"][1:], strict=True):
         said = lesson.payers_sentence(objective, lam)
         assert f"the noise floor, {number(floor)}:" in said
-        assert ("pay for noise" in said) == (hgr <= floor)
+        assert ("removes only noise" in said) == (hgr <= floor)
 
 
 def test_the_lesson_texts_state_the_titles_and_the_numbers_of_the_scenes() -> None:

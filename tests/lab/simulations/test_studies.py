@@ -14,7 +14,7 @@ from fairdash.dependence.exact import gaussian
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.errors import OptionError
 from fairdash.lab import SCENES, SHAPES, Example, Progress, Scene, scene_estimates, truth_of
-from fairdash.lab.estimates import is_detected, learned_curves, over_stack, values_of
+from fairdash.lab.estimates import is_detected, learned_curves, measure_pairs, values_of
 from fairdash.lab.scene import NO_LINK, POINTS
 from fairdash.lab.studies import power_study
 from fairdash.lab.truth import (
@@ -129,7 +129,7 @@ def test_chi2_and_mine_from_one_joint_training_equal_those_from_two_trainings() 
     v[1] = 1.0  # one constant pair among the pairs that are measured together
     found = {
         (id, evaluation): values
-        for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
+        for _, id, evaluation, values in measure_pairs(["chi2_nn", "pearson", "mi_mine"], u, v)
         if values is not None
     }
     assert len(found) == 5

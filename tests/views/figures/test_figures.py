@@ -126,9 +126,9 @@ def test_the_front_figure_greys_exactly_the_dominated_points():
         test, test.assign(split=0), error="mse", error_title="error", measure="hgr_kde", measure_title="HGR",
         method="hgr_nn", marks={0.0: "standard model"}, subtitle="", theme=LIGHT,
     )  # fmt: skip
-    (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
+    (dominated,) = [trace for trace in figure.data if trace.name.endswith("dominated by another model")]
     (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]
-    assert (numbers(beaten.y).tolist(), numbers(best.y).tolist()) == ([0.5], [0.3, 0.4, 0.6])
+    assert (numbers(dominated.y).tolist(), numbers(best.y).tolist()) == ([0.5], [0.3, 0.4, 0.6])
 
 
 def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines_at_its_edge():
@@ -146,11 +146,11 @@ def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines
     assert 15 < low < 20 < 30 < high < 35
     (mean,) = [trace for trace in figure.data if trace.name == "Average of the training rows"]
     assert 30 < mean.y[0] < high
-    assert mean.customdata[0][0] == "100 € (100.0 % of the average's)"
+    assert mean.customdata[0][0] == "100 € (100.0 % of the average's error)"
     names = {each.text: each for each in figure.layout.annotations}
     assert names["↑ average: 100 €"].y == mean.y[0]
     assert "trees" in names
-    noise = names["beyond this point you pay for noise"]
+    noise = names["beyond this point λ removes only noise"]
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 

@@ -72,7 +72,7 @@ def test_the_table_of_references_states_the_least_error_of_independent_predictio
     (whole,) = wide(front.references).query("method == 'barycentre' and lam == 1").itertuples()
     assert front.least_error == (whole.mse, whole.mse_se)
     assert front.price[0] == pytest.approx(found.result.price.mean())
-    assert "independent of Age have an error of at least" in table.note
+    assert "independent of Age have an estimated error of at least" in table.note
     assert table.note.count("±") >= 2
     # On Crime, networks that do not see s are below the reference curve in its middle, but not at its end.
     assert REFERENCES["barycentre"].limits in table.note

@@ -143,7 +143,7 @@ def test_a_report_states_when_a_model_is_no_better_than_predicting_the_average(d
     mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
     mean = rows_of(mean, "mse", "rmse")
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
-    assert "no smaller than when predicting the average for everyone" in answer(lost)
+    assert "no smaller than the error of predicting the average for everyone" in answer(lost)
 
 
 def test_each_figure_of_a_report_has_a_description_and_a_table(page, found):
@@ -199,9 +199,9 @@ def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cov
             assert re.match(said, apart_in_words(method, count)), (method, count)
     assert "treats 3 attributes at a time" in apart_in_words("jdcov", 4)
     monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
-    assert str((found.b.method, 1)) in content.unsaid(found)
+    assert str((found.b.method, 1)) in content.limits_of_comparison(found)
     monkeypatch.undo()
-    assert "" not in content.unsaid(found)
+    assert "" not in content.limits_of_comparison(found)
 
 
 def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
@@ -210,8 +210,8 @@ def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
     lam = float(path.loc[(path["low"] == 1) & np.isclose(path["share"], 0.4), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
     named = "a blend, 40 % of the model at λ = 2"
-    assert any(named in each for each in content.unsaid(found))
-    assert f"{named} and the rest of the one at λ = 1." in content.of_points(found)[1]
+    assert any(named in each for each in content.limits_of_comparison(found))
+    assert f"{named} and 60 % of the model at λ = 1." in content.of_points(found)[1]
 
 
 #: Values of a sensitive attribute, which are repeated to the number of rows.
@@ -246,7 +246,9 @@ def test_no_group_holds_fewer_than_20_rows(name):
     assert [said for said in re.findall(r"(\d+) test rows", hovers) if int(said) < 20] == []
     few = make_dataset(n=90)
     assert not has_groups(make_comparison(few))
-    assert "too few to show any group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
+    assert (
+        "too few for results by group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
+    )
 
 
 def test_names_with_markup_stay_plain_text_in_reports(page):
@@ -300,8 +302,10 @@ def test_json_embedded_in_a_script_is_escaped_and_parses_to_the_same_value():
 
 def test_a_report_marks_previews_and_states_when_the_data_set_is_unavailable(page, found):
     hasty = Reader(render_report(found, is_preview=True, **RUN)).text
-    assert [part for part in ("Preview:", "the data set was not available") if part not in hasty] == []
-    assert "Preview:" not in Reader(page).text
+    assert [
+        part for part in ("This is a preview:", "the data set is not available") if part not in hasty
+    ] == []
+    assert "This is a preview:" not in Reader(page).text
 
 
 def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(dataset):
@@ -309,11 +313,11 @@ def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(d
     by_time = replace(found, plan=replace(found.plan, split="time"))
     for each, kind in ((found, "At random"), (by_time, "By time")):
         said = content.training_facts(each)["Splits"]
-        assert said.startswith(f"2, the same for all methods. {kind}: ")
+        assert said.startswith(f"2; all methods have the same splits. {kind}: ")
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
     said = content.data_facts(found, together)["Group"]
-    assert said.startswith("policy, with 100 groups: folds keep its rows together")
+    assert said.startswith("policy, with 100 groups: a group's rows stay together in folds")
     assert "Group" not in content.data_facts(found, dataset)
 
 
@@ -344,10 +348,10 @@ def test_a_report_states_dependence_with_the_measure_that_detected_it(found):
     link = said(verdict, own)
     assert "the sum of squared correlations in the tails is 0.0431" in link
     alone = "HGR_KDE 0.0780 alone does not show the link"
-    assert f"independence stays below 0.0312 in 95 % of cases; {alone}" in link
+    assert f"0.0431 (below 0.0312 in 95 % of cases if the two are independent); {alone}" in link
     # A measure that shows the link is named; a measure above its noise limit without a detected link proves
     # nothing.
-    assert "independence stays below 0.128" in said(verdict, own | {"value": 0.2})
+    assert "if the two are independent, the value is below 0.128 in" in said(verdict, own | {"value": 0.2})
     assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
 
 
@@ -364,5 +368,5 @@ def test_an_error_near_zero_is_reported_without_a_percentage_increase(found):
         "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
-    assert (value, below) == ("28.5 €", "29.6 % of the average's; standard model: 0.0100 €")
+    assert (value, below) == ("28.5 €", "29.6 % of the average's error; standard model: 0.0100 €")
     assert "Predicting the average for everyone gives 96.2 €" in meaning

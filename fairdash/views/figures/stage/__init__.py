@@ -1,8 +1,8 @@
 """Interactive figures with a slider in the browser: script and styles for pages and reports.
 
-The script ends with ``mount({data, parentElement, setTriggerValue})``. This function draws the output of
-:mod:`fairdash.views.reports.stage` into the ``.stage`` of `parentElement`, and returns a function that
-removes the drawing. The script uses D3, whose modules are in ``d3/`` as published on npm.
+The script ends with ``mount({data, parentElement, setTriggerValue})``. ``mount`` draws the output of
+:mod:`fairdash.views.reports.stage` into the element ``.stage`` of `parentElement`, and returns a function
+that removes the drawing. The script uses D3; the folder ``d3/`` contains D3's modules, unchanged from npm.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _MODULES = "array color format interpolate path selection shape time time-format
 
 @cache
 def d3_script() -> str:
-    """Return JavaScript that defines D3 as ``d3``, private to the stage's scripts, with D3's licence."""
-    # The addresses are removed, because they would look like addresses that a report loads.
+    """Return JavaScript that defines D3 as ``d3`` without a global variable, preceded by D3's licence."""
+    # Remove D3's web address, because a report must not contain addresses that it might seem to load.
     modules = [_read(f"d3/d3-{name}.min.js").replace("https://d3js.org/", "") for name in _MODULES]
     scoped = ["const d3 = (globalThis => {", *modules, "return globalThis.d3;", "})({});", ""]
     return f"/*\n{_read('d3/LICENSE')}*/\n" + "\n".join(scoped)
@@ -25,13 +25,13 @@ def d3_script() -> str:
 
 @cache
 def stage_script() -> str:
-    """Return JavaScript that defines ``mount``, which requests nothing from the network."""
+    """Return JavaScript that defines ``mount``; the script makes no network requests."""
     return d3_script() + _read("plot.js") + _read("stage.js")
 
 
 @cache
 def stage_style() -> str:
-    """Return CSS for ``.stage``, whose colours and font are Streamlit's variables ``--st-…``."""
+    """Return CSS for ``.stage``, with colours and font from Streamlit's variables ``--st-…``."""
     return _read("stage.css")
 
 
