@@ -189,11 +189,11 @@ def test_the_audit_page_states_the_measured_error_rates_and_durations():
     planted = [("± 20 %", 3_000), ("5 %, the top 3 %", 20_000), ("5 %, a line", 20_000)]
     jump, tail, line = (sufficiency.loc[each] for each in planted)
     for words in (
-        f"the median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **",
+        f"median of the measured value over 200 samples is {100 * jump.sufficiency_value:.1f} %. **",
         f"median of the measured value over 200 samples is {100 * tail.sufficiency_value:.1f} %. The",
-        f"says “below” in {tail.sufficiency_below} of the 200 samples. At the 5 % level",
-        f"a straight line in s instead, the audit says “below” in {line.sufficiency_below} sample",
-        f"above 5 % in {tail.residuals_above} of the samples with the surcharge",
+        f"says “below” in {tail.sufficiency_below} of the 200 samples, where a test at the 5 % level",
+        f"a straight line in s instead, the audit says “below” in {line.sufficiency_below} of 200 samples",
+        f"“above” in {tail.residuals_above} of the 200 samples with the surcharge",
     ):
         assert words in said
 
