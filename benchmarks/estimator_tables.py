@@ -104,9 +104,9 @@ def page() -> str:
             "",
             nearest(),
             "",
-            "Networks trained with the `hgr_spline` penalty are selected by `hgr_kde_scores`, since "
-            "the measure `hgr_spline` is nearly equal to the penalty. RDC misses jumps, HGR_KDE misses "
-            "links with heavy tails, and FairQuant misses links that leave the averages of groups equal, such as a "
+            "Networks trained with the `hgr_spline` penalty are selected by `hgr_kde_scores`, since the "
+            "measure `hgr_spline` is nearly equal to the penalty. RDC misses jumps, HGR_KDE misses links "
+            "with heavy tails, and FairQuant misses links that leave the averages of groups equal, such as a "
             "link in spread or a ring.",
             "",
             markdown(power),

@@ -303,7 +303,8 @@ def on_a_gpu() -> list[str]:
         "(`python -m benchmarks.gpu`). For a batch of models (a “stack”), a GPU records the training steps "
         "once, as a CUDA graph, and replays them, so the GPU never waits for the host. If the GPU can't "
         "record a step, for example because a penalty returns a number to the host, fairdash runs the "
-        "operations one at a time, and the run's notes state this. Two runs on the GPU with the same seed give the same predictions to the last bit.",
+        "operations one at a time, and the run's notes state this. Two runs on the GPU with the same seed "
+        "give the same predictions to the last bit.",
         "",
         markdown(both[["work", *titles]].rename(columns=titles).astype(object).fillna("–")),
         "",
@@ -321,9 +322,9 @@ def on_a_gpu() -> list[str]:
         f"(`chi2_kde`) and {many['hgr_nn']:.1f} (`hgr_nn`) times as long as one model.",
         "",
         "The other parts of a refined run use the CPU. With 678,000 simulated claims, the networks are "
-        f"trained after {networks:.0f} seconds, and baselines and tariffs are fitted after "
-        f"{tariffs:.0f} seconds. After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the run's "
-        "steps were done.",
+        f"trained after {networks:.0f} seconds, and baselines and tariffs are fitted after {tariffs:.0f} "
+        f"seconds. After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the "
+        "run's steps were done.",
         "",
     ]
 
