@@ -52,7 +52,7 @@ def test_the_guide_states_the_measured_crime_figures():
     method = table.set_index("method")
     last = table[table["method"] == "hgr_nn"].iloc[-1]
     said = (
-        f"the standard network has an error of {method.loc['standard', 'mse']:.3f} and RidgeCV one of "
+        f"the standard network has an error of {method.loc['standard', 'mse']:.3f} and RidgeCV has an error of "
         f"{method.loc['ridge_cv', 'mse']:.3f}. As λ grows, the dependence (HGR_KDE) falls from "
         f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f} (noise floor "
         f"{last['hgr_kde_floor']:.3f}), and the error rises to {last['mse']:.3f}"
