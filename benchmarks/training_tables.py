@@ -244,11 +244,11 @@ def page() -> str:
         *on_a_gpu(),
         "## Speed of a stack",
         "",
-        "The table compares 40 models trained as one stack with a loop over the same models. The loop is "
-        "either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per network, or "
-        "fairdash's code training one model at a time. The arithmetic limit is the speed-up that would "
-        "result if the loop's matrix products ran at the rate of one large product and everything else took "
-        "no time.",
+        "The table compares two ways to train 40 models: together in one batch (a “stack”), or in a loop. "
+        "The loop is either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per "
+        "network, or fairdash's code training one model at a time. The arithmetic limit is the speed-up that "
+        "would result if the loop's matrix products ran at the rate of one large product and everything else "
+        "took no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",

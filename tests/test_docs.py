@@ -275,7 +275,7 @@ def test_the_readme_states_the_measured_time_and_size_of_a_fresh_install():
     assert row.python == 3.13
     said = f"uv installs the wheel in {row.install_seconds:.0f} seconds ({row.megabytes:.0f} MB)"
     readme = " ".join(read("README.md").split())
-    assert f"{said}, and this audit takes {row.verdict_cpu:.0f} seconds" in readme
+    assert f"{said}. The audit above takes {row.verdict_cpu:.0f} seconds" in readme
 
 
 def test_the_page_on_groups_states_the_measured_false_alarm_rates():

@@ -61,7 +61,7 @@ def measures_page() -> str:
         [
             "# The measures of dependence",
             "",
-            f"This page describes all {len(REGISTRY)} measures of the pages, `fd.measure` and the command line. For "
+            f"This page describes the {len(REGISTRY)} measures in the app, `fd.measure` and the command line. For "
             "the accuracy of each measure by kind of link and number of rows, see "
             "[the accuracy of the estimators](estimators.md).",
             "",
