@@ -41,20 +41,20 @@ class _Reader(HTMLParser):
         self._in_style = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        of = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         line = self.getpos()[0]
-        self.read.anchors |= {of[name] for name in ("id", "name") if of.get(name)}
+        self.read.anchors |= {attributes[name] for name in ("id", "name") if attributes.get(name)}
         self._in_style = tag == "style"
-        self._styles(of.get("style", ""))
-        if tag == "a" and "href" in of:
-            self.read.links.append((line, of["href"]))
+        self._styles(attributes.get("style", ""))
+        if tag == "a" and "href" in attributes:
+            self.read.links.append((line, attributes["href"]))
         if tag in _LOADED_ATTRIBUTES and not (
-            tag == "link" and set(of.get("rel", "").split()) <= _NOT_LOADED
+            tag == "link" and set(attributes.get("rel", "").split()) <= _NOT_LOADED
         ):
             for name in _LOADED_ATTRIBUTES[tag]:
-                if of.get(name):
+                if attributes.get(name):
                     # srcset lists pictures for several sizes; in each part, the address comes before the size.
-                    parts = of[name].split(",") if name == "srcset" else [of[name]]
+                    parts = attributes[name].split(",") if name == "srcset" else [attributes[name]]
                     self.read.fetched += [(line, part.split()[0]) for part in parts if part.strip()]
 
     def handle_endtag(self, _tag: str) -> None:
@@ -106,7 +106,7 @@ def _fault(address: str, page: Path, site: Path, pages: dict[Path, PageContent])
 
 
 def main(site: Path) -> int:
-    """Print all faults, and return 1 if target are any, else 0."""
+    """Print all faults, and return 1 if there are any, else 0."""
     found = list(faults(site.resolve()))
     for fault in found:
         print(fault)

@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Page of the site, to the file of the repository that contains its text.
-OF_REPOSITORY = {
+REPOSITORY_FILES = {
     "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
@@ -29,8 +29,8 @@ _ANY = "*"
 
 def sources() -> dict[str, Path]:
     """Map each page that is written by hand to its file."""
-    own = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
-    return own | {page: ROOT / file for page, file in OF_REPOSITORY.items()}
+    pages = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
+    return pages | {page: ROOT / file for page, file in REPOSITORY_FILES.items()}
 
 
 def pages_of(nav: Any) -> Iterator[str]:
@@ -76,8 +76,8 @@ def on_site(target: str, source: Path) -> str:
     if not path or "://" in path or path.startswith("mailto:"):
         return target
     file = posixpath.normpath((source.parent.relative_to(ROOT) / path).as_posix())
-    there = {of: page for page, of in OF_REPOSITORY.items()}
-    page = there.get(file, posixpath.relpath(file, "docs") if file.startswith("docs/") else path)
+    page_of_file = {of: page for page, of in REPOSITORY_FILES.items()}
+    page = page_of_file.get(file, posixpath.relpath(file, "docs") if file.startswith("docs/") else path)
     return page + hash + anchor
 
 

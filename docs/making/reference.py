@@ -65,12 +65,12 @@ def measures_page() -> str:
             "the accuracy of each measure by kind of link and number of rows, see "
             "[the accuracy of the estimators](estimators.md).",
             "",
-            *(_of(measure) for measure in REGISTRY.values()),
+            *(_measure_section(measure) for measure in REGISTRY.values()),
         ]
     )
 
 
-def _of(measure: Measure) -> str:
+def _measure_section(measure: Measure) -> str:
     top = "∞" if measure.upper == float("inf") else f"{measure.upper:g}"
     facts = {
         "Symbol": measure.symbol,

@@ -114,7 +114,7 @@ def recipe(source: Path) -> str:
     """Return a conda recipe in rattler-build's format for the source distribution; it has never been built."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project, python = about["project"], f"python {about['project']['requires-python']}"
-    spaced = [each.replace(">=", " >=") for each in project["dependencies"]]
+    dependencies = [each.replace(">=", " >=") for each in project["dependencies"]]
     build = [each.replace(">=", " >=") for each in about["build-system"]["requires"]]
     content = {
         "schema_version": 1,
@@ -129,7 +129,7 @@ def recipe(source: Path) -> str:
             "script": "python -m pip install . --no-deps --no-build-isolation",
             "python": {"entry_points": [f"{name} = {at}" for name, at in project["scripts"].items()]},
         },
-        "requirements": {"host": [python, "pip", *build], "run": [python, *spaced]},
+        "requirements": {"host": [python, "pip", *build], "run": [python, *dependencies]},
         "tests": [{"python": {"imports": ["fairdash"]}}, {"script": ["fairdash --version"]}],
         "about": {
             "license": project["license"],
@@ -151,8 +151,8 @@ def check_recipe(place: Path) -> None:
 def _run(*command: str | Path, cwd: str | Path | None = None, fails: int = 0) -> str:
     """Run a command and return its output; raise SystemExit if its exit status is neither 0 nor `fails`."""
     # Without PYTHONPATH, Python imports the installed package and not this checkout.
-    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    finished = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    finished = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     # Both an audit with the verdict “above” and a failure of uvx exit with 1, but only the audit prints to stdout.
     if finished.returncode not in (0, fails) or (finished.returncode and not finished.stdout):
         raise SystemExit(f"{' '.join(map(str, command))}\n{finished.stdout}{finished.stderr}")
