@@ -23,13 +23,13 @@ such a combination.
 
 ## Measures
 
-- For several columns, `hgr_spline` correlates u with a sum of functions. Each column has one function, and so
-  has each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is exact, because
-  it compares u with every combination of the columns' values.
+- For several columns, `hgr_spline` correlates u with a sum of functions. There is one function for each
+  column, and one for each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is
+  exact, because it compares u with every combination of the columns' values.
 - `jdcov` and `ccdcov` are the joint and the concatenated distance covariance used as penalties by Lee,
-  Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163). By default u and every attribute have variance 1,
-  and dependence among the attributes does not count. With `form="published"`, `jdcov` and `ccdcov` are the
-  squared values of the authors' code.
+  Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163). By default, u and every attribute are scaled to
+  variance 1, and dependence among the attributes is not included. With `form="published"`, `jdcov` and
+  `ccdcov` are the squared values of the authors' code.
 - `joint_distance_correlation` is normalised to [0, 1].
 
 Several columns of 0 and 1 count as the classes of one attribute if every row has at most one 1. The next

@@ -45,8 +45,8 @@ python -m fairdash bench --file prices.csv --predict price --sensitive age --met
 ## Add a method of your own
 
 A method is a class, or a function, that is called with λ. The method returns an object with `fit(X, y,
-sensitive_features=…)` and `predict(X)`. This example of a method is a linear model with a penalty on its
-squared covariance with s:
+sensitive_features=…)` and `predict(X)`. The method in this example is a linear model with a penalty on the
+squared covariance of its predictions with s:
 
 ```python
 >>> import numpy as np
@@ -90,8 +90,8 @@ not verify the number of the theorem in Chzhen et al. and the weights along s in
 
 ## Results
 
-The data sets have at most {rows} rows, and `regions` has twice as many. `benchmarks/methods.py` describes the
-data sets. {splits} The app shows the same results on its page “Which method?”.
+The data sets have at most {rows} rows, except `regions`, which has twice as many. `benchmarks/methods.py`
+describes the data sets. {splits} The app shows the same results on its page “Which method?”.
 
 {summary}
 

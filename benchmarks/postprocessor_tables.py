@@ -143,8 +143,8 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
             "- Use the **repair with s** if the price may use s and the model must stay unchanged.",
             "- Use the **repair without s**, or its factors, if you may not ask for s at pricing. Check the "
             "remaining dependence.",
-            "- Use **networks or a fair tariff** if you can train a new model. These methods learn from the "
-            "target and become fair at the same time, and don't need s at pricing.",
+            "- Use **networks or a fair tariff** if you can train a new model. These methods fit the "
+            "target and reduce the dependence at the same time, and don't need s at pricing.",
             *lines,
         ]
     )
