@@ -25,19 +25,18 @@ def page() -> str:
         "This page is made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.blends` reproduces.",
         "",
-        "Between two trained weights λ, the trade-off page blends the predictions of both models. This "
-        "page compares blends at ten positions with models trained at the same λ from the same initial "
-        "weights. The objective is demographic parity, with the default settings. The figures are means "
-        f"over the test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. "
-        "The error is divided by the variance of the target. The excess is HGR_KDE minus its noise floor "
-        "on the same rows.",
+        "Between two trained weights λ, the trade-off page shows blends: weighted averages of the "
+        "predictions of both models. This page compares blends at ten values of λ with models trained at "
+        "these λ from the same initial weights. The objective is demographic parity, with the default "
+        "settings. All numbers are means over the test rows of "
+        f"{table['n_splits'].iloc[0]} random splits, with corrected standard errors. The error is divided by "
+        "the variance of the target. The excess is HGR_KDE minus its noise floor on the same rows.",
         "",
         "The last column is the error of the blends minus the error of the trained model. The blends' error "
         "is taken at the point of their front that has the same excess as the trained model. If the "
-        "difference is negative, the blends are better. A dash means that no such point exists "
-        "between the two "
-        "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
-        "different dependence.",
+        "difference is negative, the blends are better. A dash means that no such point exists between the "
+        "two neighbouring trained models. The λ of a blend is its position on the slider. A model trained at "
+        "this λ may have a different dependence.",
         "",
     ]
     for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
@@ -77,8 +76,9 @@ def _at_the_same_excess(rows: pd.DataFrame) -> str:
     text = (
         "At the same excess, the error of the blends minus the error of the trained model is between "
         f"{best['matched_difference']:+.5f} (λ = {best['lam']:g}) and {worst['matched_difference']:+.5f} "
-        f"(λ = {worst['lam']:g}). The median difference over the {len(found)} λ with a match is "
-        f"{difference.median():+.5f}. At {len(near)} of these λ, the difference is within two standard errors"
+        f"(λ = {worst['lam']:g}). The median difference over the {len(found)} λ with such a point is "
+        f"{difference.median():+.5f}. At {len(near)} of these λ, the difference is within two standard "
+        "errors of 0"
     )
     if len(beyond) == 0:
         return f"{text}."
@@ -94,7 +94,7 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
     single = int(blends["splits_above_both"].sum())
     text = (
         f"Averaged over the splits, {len(above) or 'none'} of the {len(blends)} blends on the slider "
-        f"{'shows' if len(above) < 2 else 'show'} more dependence than both neighbours"
+        f"{'shows' if len(above) < 2 else 'show'} more dependence than both neighbouring models"
     )
     if len(above):
         most = above.loc[above["above_worse_end"].idxmax()]
@@ -104,7 +104,7 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
         )
     return (
         f"{text}. In single splits, {single or 'none'} of the {len(blends) * n_splits} blends "
-        f"{'shows' if single < 2 else 'show'} more dependence than both neighbours."
+        f"{'shows' if single < 2 else 'show'} more dependence than both neighbouring models."
     )
 
 

@@ -66,11 +66,10 @@ def page() -> str:
             "The table gives the root mean squared error of three estimators over 200 samples: "
             "`hgr_spline` as displayed, `hgr_spline` with the earlier correction (commit c630156), and ACE "
             "(Breiman and Friedman 1985, R's acepack). The last columns give the share of samples of "
-            "independent columns in which a value "
-            "exceeds 0.2. In the rows “claims”, the zeros of both columns are linked, with an HGR of 0.5. In "
-            "the rows “amounts”, the columns are linked normal variables whose smaller values count as 0 "
-            "(`python -m "
-            "benchmarks.zero_inflated`).",
+            "independent columns in which the "
+            "estimate exceeds 0.2. In the rows “claims”, the zeros of both columns are linked, with an HGR "
+            "of 0.5. In the rows “amounts”, the columns are linked normal variables whose smaller values "
+            "are replaced by 0 (`python -m benchmarks.zero_inflated`).",
             "",
             markdown(zeros()),
             "",
@@ -96,19 +95,19 @@ def page() -> str:
             "",
             "## The default measure",
             "",
-            "The last table of this section gives the share of data sets in which the measure's own "
-            "permutation test (99 permutations, 5 % level) finds the link. The table uses 200 data sets of "
+            "The last table of this section gives the share of data sets in which a permutation test of "
+            "the measure (99 permutations, 5 % level) finds the link. The table uses 200 data sets of "
             "300 rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
-            "and the command line show the corrected `hgr_spline` and use it for selections.",
+            "and the command line show the corrected `hgr_spline` and use it to select models.",
             "",
             judged(),
             "",
             nearest(),
             "",
-            "Networks trained with the `hgr_spline` penalty are selected by `hgr_kde_scores`, since "
-            "`hgr_spline` is nearly the penalty itself. RDC misses jumps, HGR_KDE misses heavy tails, and "
-            "FairQuant misses links that leave the averages of groups equal, such as a link in spread or "
-            "a ring.",
+            "Networks trained with the `hgr_spline` penalty are selected by `hgr_kde_scores`, since the "
+            "measure `hgr_spline` is nearly equal to the penalty. RDC misses jumps, HGR_KDE misses links "
+            "with heavy tails, and FairQuant misses links that leave the averages of groups equal, such as a "
+            "link in spread or a ring.",
             "",
             markdown(power),
             "",
@@ -197,9 +196,9 @@ def judged() -> str:
     rest = least[~least.index.str.startswith("hgr_spline")].sort_values("power", ascending=False)
     others = ", ".join(f"`{name}` {100 * row.power:.0f} % ({row.link})" for name, row in rest.iterrows())
     return (
-        "With 300 rows, the test with `hgr_spline` finds every kind of link tried in at least "
-        f"{100 * shown.power:.0f} % of samples. The other tests find fewer in their worst cases: "
-        f"{others}."
+        "With 300 rows, the test with `hgr_spline` finds every simulated kind of link in at least "
+        f"{100 * shown.power:.0f} % of samples. For each other test, the lowest share over these kinds of "
+        f"link is: {others}."
     )
 
 
@@ -213,7 +212,7 @@ def nearest() -> str:
     return (
         f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
         "`hgr_spline` is at most 10 % above the smallest error. The mean error of the corrected "
-        f"`hgr_spline` is {shown.mean():.2f} (the others: {means}), and its largest error is "
+        f"`hgr_spline` is {shown.mean():.2f} (other estimators: {means}), and its largest error is "
         f"{shown.max():.2f} ({where})."
     )
 

@@ -18,18 +18,18 @@ This page is made by `python -m benchmarks.joint_tables` from `benchmarks/result
 `python -m benchmarks.joint` reproduces.
 
 A price may follow a combination of attributes although it follows none of them alone. For example, a price
-may rise with age for women and fall with age for men. fairdash measures such a dependence, reduces it and
-shows it.
+may rise with age for women and fall with age for men. fairdash can measure, reduce and show the dependence on
+such a combination.
 
 ## Measures
 
-- For several columns, `hgr_spline` correlates u with a sum of functions. Each column has one function, and so
-  has each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is exact, because
-  it compares u with the cells of their crossing.
+- For several columns, `hgr_spline` correlates u with a sum of functions. There is one function for each
+  column, and one for each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is
+  exact, because it compares u with every combination of the columns' values.
 - `jdcov` and `ccdcov` are the joint and the concatenated distance covariance used as penalties by Lee,
-  Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163). By default u and every attribute have variance 1,
-  and dependence among the attributes does not count. With `form="published"`, `jdcov` and `ccdcov` are the
-  squared values of the authors' code.
+  Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163). By default, u and every attribute are scaled to
+  variance 1, and dependence among the attributes is not included. With `form="published"`, `jdcov` and
+  `ccdcov` are the squared values of the authors' code.
 - `joint_distance_correlation` is normalised to [0, 1].
 
 Several columns of 0 and 1 count as the classes of one attribute if every row has at most one 1. The next
@@ -44,10 +44,10 @@ because splines of ranks do not follow a straight line into the tails.
 ## Penalties
 
 `jdcov` and `ccdcov` are also methods of networks and of `FairTariff`. Up to 32 features replace the n × n
-matrix of distances, so that the time of a step is linear in its rows. `jdcov` covers combinations of up to
-three attributes. In the next table, the price of 4,000 new people rises with age for women and falls with
-age for men. The table gives the gap between the averages of ten bands of age by sex, and the mean squared
-error.
+matrix of distances, so that the time of a training step is linear in the number of rows. `jdcov` covers
+combinations of up to three attributes. In the next table, the price of 4,000 new people rises with age for
+women and falls with age for men. The table gives the gap between the averages of ten bands of age by sex, and
+the mean squared error.
 
 {crossing}
 
@@ -59,16 +59,17 @@ with two classes, and with two numeric attributes.
 ## On the Trade-off page
 
 A run with two or three attributes shows the dependence on each attribute, on every crossing (“age × sex”) and
-on all attributes together. The dependence on a crossing is the dependence on the product of the two
-attributes' ranks. This dependence measures the effect of the combination alone. The dependence that you
-choose determines where the slider opens. If you choose a crossing, the page shows the averages of its cells.
+on all attributes together. The dependence on a crossing is measured as the dependence on the product of the
+two attributes' ranks, which represents the effect of the combination alone. The dependence that you choose to
+show determines the initial position of the slider. If you choose a crossing, the page shows the average
+prediction for each combination of values.
 
 ## Compared with Lee et al.
 
-The models predict claim counts of pg15training, and region and gender are sensitive. The figures of Lee et
-al. are means over ten seeds, and ours come from one seed. RPS is the ranked probability score. CCdCov and
-JdCov are squares, in the units of counts and classes. UF is the variance of the twenty groups' averages,
-divided by that of all predictions.
+The models predict claim counts of pg15training, and region and gender are sensitive. The numbers of Lee et
+al. are means over ten seeds, and our numbers come from one seed. RPS is the ranked probability score. CCdCov
+and JdCov are squared values in the units of counts and classes. UF is the variance of the averages of twenty
+groups, divided by the variance of all predictions.
 
 {pg15}
 
@@ -77,7 +78,7 @@ yearly rates weighted by exposure. The split follows the code of Lee et al., but
 size depends on the version of pandas. We compute the covariances on 6,000 of the validation policies. JdCov
 includes the dependence between region and gender, and the 6,000 policies have a different dependence between
 the two. Our λ applies to standardised columns, so compare the errors at equal CCdCov or JdCov. At equal
-values our error is slightly lower. Without a penalty, our error is also slightly lower.
+values of CCdCov or JdCov, our error is slightly lower. Without a penalty, our error is also slightly lower.
 """
 
 

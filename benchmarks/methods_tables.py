@@ -23,16 +23,16 @@ them.
 1. Every method is trained at several weights λ on the training rows of the same splits. A pilot finds the
    weights λ for each of our networks and tariffs.
 2. On validation rows, the bench finds the first point of a method's path along λ at which the dependence is
-   at most 75, 50 and 25 % of the standard network's dependence. Between two weights the path is a straight
-   line.
+   at most 75, 50 and 25 % of the standard network's dependence. Between two weights, the path is interpolated
+   linearly.
 3. The error at this point is computed on test rows, as a multiple of the error of predicting the average.
 
 Dependence is measured in three ways, and no method minimises any of these three values. We call these three
 values readings. Two readings are measures: the randomised dependence coefficient (`hgr_rdc`) and mutual
 information by nearest neighbours (`mi_ksg`). The third reading is the gap of averages: the largest average
 prediction among ten groups along the sensitive attribute s, minus the smallest. The noise floor of each
-reading is subtracted. With several sensitive columns, a model is judged by the column on which its
-predictions depend most, and also by all columns together. For the joint dependence, RDC and nearest
+reading is subtracted. With several sensitive columns, the dependence is measured on the column on which a
+model's predictions depend most, and also on all columns together. For the joint dependence, RDC and nearest
 neighbours use all columns as one vector, and the gap compares the cells of the crossed columns. If a
 simulation knows the true mean of each row, errors are measured against this mean. Intervals are 95 %
 intervals over the splits (Nadeau and Bengio 2003).
@@ -45,8 +45,8 @@ python -m fairdash bench --file prices.csv --predict price --sensitive age --met
 ## Add a method of your own
 
 A method is a class, or a function, that is called with λ. The method returns an object with `fit(X, y,
-sensitive_features=…)` and `predict(X)`. This example of a method is a linear model with a penalty on its
-squared covariance with s:
+sensitive_features=…)` and `predict(X)`. The method in this example is a linear model with a penalty on the
+squared covariance of its predictions with s:
 
 ```python
 >>> import numpy as np
@@ -90,8 +90,8 @@ not verify the number of the theorem in Chzhen et al. and the weights along s in
 
 ## Results
 
-The data sets have at most {rows} rows, and `regions` has twice as many. `benchmarks/methods.py` describes the
-data sets. {splits} The app shows the same results on its page “Which method?”.
+The data sets have at most {rows} rows, except `regions`, which has twice as many. `benchmarks/methods.py`
+describes the data sets. {splits} The app shows the same results on its page “Which method?”.
 
 {summary}
 
@@ -100,15 +100,15 @@ data sets. {splits} The app shows the same results on its page “Which method?�
 {best}
 
 The next tables give mean ranks by error, over the data sets and readings in which the standard network shows
-dependence. Rank 1 means the smallest error. Methods that miss a level in at least one split are tied for the
-last ranks. Methods that need s for a price, or that were measured on fewer splits than the others because
-of their computing time, are left out of these ranks.
+dependence. Rank 1 means the smallest error. Methods that do not reach a level in at least one split are tied
+for the last ranks. Methods that need s to set a price, or that were measured on fewer splits than the others
+because of their computing time, are left out of these ranks.
 
-On sets with one sensitive attribute:
+Mean ranks on the data sets with one sensitive attribute:
 
 {ranks}
 
-On sets with several:
+Mean ranks on the data sets with several sensitive attributes:
 
 {several}
 
@@ -118,8 +118,9 @@ Some methods have no result on some data sets:
 
 In the tables below, each cell gives the error and half the width of its interval. An arrow marks an error
 that is above (↑) or below (↓) that of `{default}` on the same splits, if the interval of the difference
-excludes 0. A number in square brackets gives the number of splits that reach the level, if some do not. “No
-link” means that the standard network's own dependence is within noise, so there is no level to reach.
+excludes 0. A number in square brackets gives the number of splits that reach the level, if not all splits
+reach it. “No link” means that the predictions of the standard network show no more dependence on the
+sensitive attribute than noise would, so there is no dependence to reduce.
 
 {tables}
 """
@@ -152,7 +153,7 @@ def _splits(table: pd.DataFrame) -> str:
     most = table.groupby("data", sort=False)["splits"].max()
     counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
     fewer = [f"`{name}`" for name in sorted(table.loc[~table["has_all_splits"], "method"].unique())]
-    return f"Splits: {'; '.join(counts)}. Fewer for {', '.join(fewer) or 'none'}: see the tables."
+    return f"Number of splits: {'; '.join(counts)}. Methods with fewer splits: {', '.join(fewer) or 'none'}."
 
 
 def _ranks(table: pd.DataFrame, *, several: bool) -> str:

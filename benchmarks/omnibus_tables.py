@@ -42,19 +42,20 @@ keep their old verdicts.
    functions of the ranks of u and v.
 2. v is permuted B times over all rows. If rows belong together, whole groups exchange their values. Every
    measure is computed for every order of v, including the observed order. With several splits, each measure
-   is averaged over the splits, and all splits use the same permuted column.
-3. For each measure, every order gets the share of all B + 1 orders whose value is at least as large as its
-   own, including ties. The statistic of an order is the smallest of its six shares.
+   is averaged over the splits, and the same permuted column is used in all splits.
+3. For each measure and every order, the test computes a rank share: the share of all B + 1 orders for which
+   the measure is at least as large as for this order. The statistic of an order is the smallest of its six
+   rank shares.
 4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
    observed order. All orders are treated alike, so the p-value is exact if the orders are exchangeable.
 
-With weights, the test runs twice: the weights stay with u in one run and with v in the other. The larger
-p-value counts. The test is not valid if the weight depends on both u and v. Each sensitive column has its own
-verdict. Above {most} rows, the rows are not permuted. Instead, the products of the functions are summed with
-random signs, one per row or group. This test is an approximation that improves with the number of rows. If
-there are more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B =
-{pages} and at most {judged} test rows. A blend of two trained models is compared with the shuffles of the
-standard model.
+With weights, the test runs twice: the weights stay with u in one run and with v in the other. The larger of
+the two p-values is used. The test is not valid if the weight depends on both u and v. Each sensitive column
+gets a separate verdict. Above {most} rows, the rows are not permuted. Instead, the products of the functions
+are summed with random signs, one per row or group. This test is an approximation that improves with the
+number of rows. If there are more than {blocks} rows or groups, several of them, chosen at random, share a
+sign. Pages use B = {pages} and at most {judged} test rows. A blend of two trained models is compared with the
+shuffles of the standard model.
 
 ```python
 >>> import numpy as np
@@ -85,23 +86,23 @@ and by the test of each measure alone. In the last row of the table, there is no
 ## False alarms, 300 rows
 
 The table gives the share of independent data sets in which a link is found. The share should be at most 5 %,
-the level of the test. With weights the share is smaller, because the larger of two p-values counts. This
-share is smallest if the weights depend on neither variable.
+the level of the test. With weights, the share is smaller, because the test uses the larger of two p-values.
+The share is smallest if the weights depend on neither variable.
 
 {size}
 
 ## Signs compared with permutations, 2,000 rows
 
-The table compares the test with permutations and the test with random signs on the same data sets, which are
-smaller than those for which signs are used. “Linked” means that a small multiple of v was added to u. The
-cells give the share of data sets in which a link is found.
+The table compares the test with permutations and the test with random signs on the same data sets. Pages use
+random signs only for larger data sets. In the rows “linked”, a small multiple of v was added to u. The cells
+give the share of data sets in which a link is found.
 
 {signs}
 
 ## A run's verdict: five random splits of 1,994 rows
 
-The predictions are simulated from a normal distribution with correlation ρ with the attribute. The verdict
-uses the test rows of the five splits.
+The predictions are simulated from a normal distribution with correlation ρ with the attribute. The verdict is
+computed on the test rows of the five splits.
 
 {splits}
 
@@ -114,16 +115,15 @@ is true. The sizes come from `python -m benchmarks.p_values` and from the studie
 
 {places}
 
-The p-value of “no gap” remains valid if the spread of prices follows s. For fixed functions of s, this
-p-value compares the mean of their product with y to its standard error, which counts policies, not rows.
-The functions are waves
-along the rank of s and indicators of its ends, or differences of levels. This p-value does not come from the
-band of the curve, because that band allows for bias. For the criteria that are not primary, Holm's method
+The p-value of “no gap” remains valid if the spread of prices follows s. The test multiplies the price, or
+cost minus price, by fixed functions of s, and compares the mean of each product with its standard error,
+which treats policies, not rows, as independent. The functions are waves along the rank of s and indicators of
+the lowest and highest values, or differences between levels. The p-value does not come from the band of the
+curve, because the band includes an allowance for bias. For the criteria that are not primary, Holm's method
 corrects all `p_below` together, and all `p_above` together, before their verdicts are decided. `p_value` and
 `p_any_link` do not affect any verdict.
 
-With few rows and heavy tails, sizes exceed 5 %, as the table shows, because a few large losses dominate a
-mean.
+With few rows and heavy tails, some sizes in the table exceed 5 %, because a few large losses dominate a mean.
 
 ## Time of one test
 

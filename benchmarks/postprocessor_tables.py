@@ -25,7 +25,7 @@ which `python -m benchmarks.postprocessor` reproduces.
 `fd.FairPostprocessor` takes any regressor, a function, or a column of prices, and repairs the prices. Each
 price keeps its rank among customers with the same sensitive attribute s. The repaired price is the value at
 that rank in one distribution common to all values of s (the Wasserstein barycentre). The mean price stays the
-same. `alpha` moves from the original price (0) to the fully repaired price (1).
+same. The parameter `alpha` interpolates between the original price (0) and the fully repaired price (1).
 
 ```python
 repair = fd.FairPostprocessor("price", alpha=1.0).fit(X, sensitive_features=age)
@@ -35,23 +35,23 @@ fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=ag
 fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_features=age)
 ```
 
-- **A number and classes**, such as age and sex, are repaired together. The price is then independent of age
-  within each sex, too. Crossings with fewer than 20 rows are merged. For **several numbers**, prices are
-  repaired for one after another, in three passes, each within up to ten bands of the others with about 200
-  rows. In an example with two numbers, this reduces their joint HGR from 0.88 to 0.17 on 4,000 new rows.
-  Without bands, the joint HGR falls only to 0.83.
+- **A number and classes**, such as age and sex, are repaired together. The repaired price is then also
+  independent of age within each sex. Combinations with fewer than 20 rows are merged. For **several
+  numbers**, prices are repaired for one number after another, in three passes. Each repair works within up to
+  ten bands of the other numbers, with about 200 rows per band. In an example with two numbers, this method
+  reduces the joint HGR from 0.88 to 0.17 on 4,000 new rows. Without bands, the joint HGR falls only to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. This repair does not equalise
   the spread of errors, which depends on the target and is unknown at pricing.
-- **Without s**, the repaired price still follows s as far as x does not reveal s, as the second table shows.
-  If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the repair that is
-  achieved without s, from 0 to 1, on rows held out.
-- **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost in the
-  table below. A fair network learns the price from the features alone. With `projection="network"`, `alpha`
-  is the requested reduction of the dependence, as a share of the distance from the price's value to the
-  floor. A pilot finds the network's λ.
+- **Without s**, the repaired price still depends on s to the extent that the features x do not reveal s, as
+  the second table shows. If x reveals almost nothing about s, the price hardly changes. The attribute
+  `share_without_s_` is the share of the repair that is achieved without s on held-out rows, from 0 to 1.
+- **`projection="network"`** reaches every level of dependence down to the noise floor without using s, at the
+  cost shown in the table below. A fair network learns the price from the features alone. With
+  `projection="network"`, `alpha` is the requested reduction of the dependence, as a share of the distance
+  from the price's value to the floor. A pilot finds the network's λ.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
-  this mean, because customers pay this mean price, and it must not follow s. Evaluate a repair on rows that
-  were not used to fit it, as the audit page does.
+  this mean, because customers pay this mean price, and this price must not follow s. Evaluate a repair on
+  rows that were not used to fit it, as the audit page does.
 
 ## When to use which
 
@@ -62,9 +62,9 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
 The table gives each method's error on test rows, as a multiple of the error of predicting the average. The
 error is taken where the dependence (HGR, splines, corrected for noise) first falls to 75, 50 and 25 % of the
 dependence of the unrepaired trees. The 95 % intervals are over {splits} random splits (Nadeau and Bengio
-2003). A number in square brackets gives the number of splits that reach this level, if some do not. A mean
-over some splits only is not comparable with the other means. Only the motor tables have a tariff and factors.
-Each claims table has 3,000 policies drawn at random.
+2003). A number in square brackets gives the number of splits that reach this level, if not all splits reach
+it. A mean over only some of the splits is not comparable with the other means. Results for a tariff and for
+factors exist only for the motor tables. Each claims table has 3,000 policies drawn at random.
 
 “Trees on residual columns” uses our version of Fairlearn's `CorrelationRemover`. With equal weights, the
 columns of our version differ from those of Fairlearn 0.15.0 by less than 1e-14 on household and Crime, at
@@ -77,7 +77,8 @@ exposure.
 
 The table uses simulated claims, half of which are test rows (`benchmarks/distilled.py`). The bonus is a
 strong or a weak proxy of age. “Excess” is the network's error divided by the error of `FairTariff` at the
-same dependence, minus 1. The excess is given for claims and for the known means.
+same dependence, minus 1. The excess is computed once with the simulated claims and once with their known
+means.
 
 {distilled}
 
@@ -142,8 +143,8 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
             "- Use the **repair with s** if the price may use s and the model must stay unchanged.",
             "- Use the **repair without s**, or its factors, if you may not ask for s at pricing. Check the "
             "remaining dependence.",
-            "- Use **networks or a fair tariff** if you can train a new model. These methods learn from the "
-            "target and become fair at the same time, and don't need s at pricing.",
+            "- Use **networks or a fair tariff** if you can train a new model. These methods fit the "
+            "target and reduce the dependence at the same time, and don't need s at pricing.",
             *lines,
         ]
     )

@@ -64,7 +64,7 @@ def large_tables() -> list[str]:
         f"same {sets['splits'].min():.0f} splits. Each cell gives the excess of the new error over the old "
         "one, with a 95 % interval, for the standard network and for the points of the front at which the "
         "dependence is 75, 50 and 25 % of the standard network's. Tables with the same settings in both "
-        "versions have no excess.",
+        "versions have an excess of 0.",
         "",
         markdown(pd.DataFrame({"data": portfolio["data"], **excess})),
         "",
@@ -153,9 +153,9 @@ def page() -> str:
         "",
         "The next table compares models without a penalty (`python -m benchmarks.standard`). The error is "
         "the loss on test rows divided by the loss of a constant prediction, so 0 is perfect. The "
-        "difference is the model's error minus the error of the linear model (ridge or a GLM) on the same "
-        "splits, ± Nadeau and Bengio's standard error. The last column gives the seconds that one core "
-        "takes per split, including the selection of settings.",
+        "difference is the error of the model minus the error of the linear model (ridge or a GLM) on the "
+        "same splits, ± Nadeau and Bengio's standard error. The last column gives the seconds that one core "
+        "needs per split, including the selection of settings.",
         "",
         markdown(standard_networks()),
         "",
@@ -171,7 +171,7 @@ def page() -> str:
         "chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors equals the level (for "
         "equalized residuals, the value of HGR_KDE). The choice of λ uses validation rows or test rows. If "
         "the choice uses test rows, all methods are equally independent on these rows. The column `reached` "
-        "is the value on test rows. "
+        "is the level that is reached on test rows. "
         "The difference is "
         "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
         "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
@@ -188,10 +188,10 @@ def page() -> str:
         "",
         "## Error and dependence at the λ chosen on validation rows",
         "",
-        f"The figures are means over the test rows of {n_splits} random splits. The error is divided by the "
+        f"All numbers are means over the test rows of {n_splits} random splits. The error is divided by the "
         "variance of the target, so 0 is perfect and the constant mean has error 1. Dependence is the "
-        "excess over the noise floor of the same estimator on the same rows. An excess of 0 is no evidence "
-        "of dependence.",
+        "excess over the noise floor of the same estimator on the same rows. An excess of 0 means that "
+        "there is no evidence of dependence.",
         "",
         "λ is chosen on validation rows, a fifth of each split's training rows. Among the λ whose mean "
         "excess is at most 0.02 in both HGR_KDE and HGR_RDC, the λ with the smallest error is chosen. If no "
@@ -231,7 +231,7 @@ def page() -> str:
         "",
         "The table gives Spearman's correlation between λ and the measure for `hgr_nn`, on test rows and "
         "as a mean over ten splits. This correlation uses only the λ at which the measure is above the 95 % "
-        "quantile of its noise floor. A value of −1 means that every larger λ is fairer.",
+        "quantile of its noise floor. A value of −1 means that the measure falls with every increase of λ.",
         "",
         markdown(pd.read_csv(RESULTS / "training_monotone.csv")),
         "",
@@ -244,11 +244,11 @@ def page() -> str:
         *on_a_gpu(),
         "## Speed of a stack",
         "",
-        "The table compares 40 models trained as one stack with a loop over the same models. The loop is "
-        "either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per network, or "
-        "fairdash's own code training one model at a time. The arithmetic limit is the speed-up that would "
-        "result if the loop's matrix products ran at the rate of one large product and everything else took "
-        "no time.",
+        "The table compares two ways to train 40 models: together in one batch (a “stack”), or in a loop. "
+        "The loop is either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per "
+        "network, or fairdash's code training one model at a time. The arithmetic limit is the speed-up that "
+        "would result if the loop's matrix products ran at the rate of one large product and everything else "
+        "took no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
@@ -300,10 +300,11 @@ def on_a_gpu() -> list[str]:
     of_devices = gaps[gaps.index.str.contains("of which the gap is at")]
     return [
         f"The next table compares a GPU ({card}) with the {cores} CPU cores of the same machine, in seconds "
-        "(`python -m benchmarks.gpu`). A GPU records the steps of a stack once, as a CUDA graph, and replays "
-        "them, so it never waits for the host. If the GPU can't record a step, for example because a penalty "
-        "returns a number to the host, fairdash runs the operations one at a time, and the run's notes say "
-        "so. With the same seed the GPU gives the same predictions to the last bit.",
+        "(`python -m benchmarks.gpu`). For a batch of models (a “stack”), a GPU records the training steps "
+        "once, as a CUDA graph, and replays them, so the GPU never waits for the host. If the GPU can't "
+        "record a step, for example because a penalty returns a number to the host, fairdash runs the "
+        "operations one at a time, and the run's notes state this. Two runs on the GPU with the same seed "
+        "give the same predictions to the last bit.",
         "",
         markdown(both[["work", *titles]].rename(columns=titles).astype(object).fillna("–")),
         "",
@@ -320,10 +321,10 @@ def on_a_gpu() -> list[str]:
         f"400 models of one split take {many['hgr_spline']:.1f} (`hgr_spline`), {many['chi2_kde']:.1f} "
         f"(`chi2_kde`) and {many['hgr_nn']:.1f} (`hgr_nn`) times as long as one model.",
         "",
-        "The rest of a refined run uses the CPU. With 678,000 simulated claims, the networks are trained "
-        f"after {networks:.0f} seconds, and baselines and tariffs are fitted after {tariffs:.0f} seconds. "
-        f"After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the run's "
-        "steps were done.",
+        "The other parts of a refined run use the CPU. With 678,000 simulated claims, the networks are "
+        f"trained after {networks:.0f} seconds, and baselines and tariffs are fitted after {tariffs:.0f} "
+        f"seconds. After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the "
+        "run's steps were done.",
         "",
     ]
 
@@ -345,7 +346,7 @@ def what_residuals_cost() -> str:
     spread = pd.read_csv(RESULTS / "crime_spread.csv", index_col="quarter")
     lowest, highest, target = spread["residual"]["1"], spread["residual"]["4"], spread["target"]["all"]
     return (
-        "Equalized residuals increase the error more than independence for every method. The standard "
+        "For every method, equalized residuals increase the error more than independence does. The standard "
         "network's root mean squared error is "
         f"{lowest:.2f} in the lowest quarter of s and {highest:.2f} in the highest, where the target varies "
         "most. A model without s equalizes the residuals by raising the error to its highest level "

@@ -1,9 +1,9 @@
-"""Write docs/bad_inputs.md: each kind of bad input, what a user gets, and the tests that hold it.
+"""Write docs/bad_inputs.md: each kind of bad input, the response of fairdash, and the tests of the response.
 
     python -m docs.bad_inputs
 
-A test says which rows it holds by ``@pytest.mark.bad_input(12, 13)``; this script finds the marks in the
-sources of the tests, so that the page can't say more than there is.
+The mark ``@pytest.mark.bad_input(12, 13)`` says that a test covers rows 12 and 13 of the page. This script
+reads the marks from the sources of the tests, so that the page lists only tests that exist.
 """
 
 from __future__ import annotations
@@ -15,68 +15,68 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "bad_inputs.md"
 
-#: Section to row, case and behaviour.
+#: Section to number of the row, case of bad input, and response of fairdash.
 ROWS: dict[str, dict[int, tuple[str, str]]] = {
     "Reading a file": {
         1: ("UTF-16 file", "detected and read"),
-        2: ("Windows-1252 text", "UTF-8 is tried, then Windows-1252; the page says which"),
+        2: ("Windows-1252 text", "read as UTF-8 or, if this fails, as Windows-1252; the page names the encoding"),
         3: ("byte order mark", "read without a stray character in the first header"),
-        4: ("`;`, tab or bar between the cells", "detected; the page says which"),
-        5: ("decimal comma", "detected, converted and reported with the number of cells"),
-        6: ("an extra field in each row", "refused, with the widths"),
-        7: ("short rows", "refused, with the lines"),
-        8: ("unclosed quote", "refused, with the line it opens on"),
-        9: ("NUL bytes, or an image named .csv", "refused by content, not by name"),
-        10: ("over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
-        11: ("empty, or a header only", "“no data rows”"),
-        12: ("fewer rows than a task needs", "a message with the number needed, and for what"),
-        13: ("duplicate headers", "listed; numbered after a click, and reported"),
-        14: ("blank headers, or headers that are not text", "converted to text; the mapping is shown"),
-        15: ("1e400 or “inf”", "refused, with the lines"),
-        16: ("mixed types in a column", "stays text; the lines are listed, conversion is offered"),
-        17: ("the code “NA”", "the marks of missing cells are shown, and can be changed"),
-        18: ("leading zeros, ids above 2⁵³", "kept as text, flagged as an identifier"),
-        19: ("thin space or apostrophe between thousands", "reported; conversion is offered"),
-        20: ("gzip, zip or Parquet bomb", "capped while streaming; a footer's rows × width first"),
-        21: ("large xlsx", "cells are capped before they are read by a fast engine"),
+        4: ("`;`, tab or bar between the cells", "the separator is detected, and the page names it"),
+        5: ("decimal comma", "detected and converted; the page reports the number of converted cells"),
+        6: ("an extra field in each row", "refused; the message gives the numbers of cells per row"),
+        7: ("rows with too few cells", "refused; the message gives the line numbers"),
+        8: ("unclosed quote", "refused; the message gives the line of the opening quote"),
+        9: ("NUL bytes, or an image named .csv", "refused because of the content; the name is ignored"),
+        10: ("a file over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
+        11: ("an empty file, or only a header", "refused with the message “no data rows”"),
+        12: ("fewer rows than a task needs", "a message that states the number of rows needed, and the task that needs them"),
+        13: ("duplicate headers", "listed; one click adds numbers to the headers, and the page reports this"),
+        14: ("blank headers, or headers that are not text", "converted to text; the page shows the old and the new headers"),
+        15: ("infinite values, such as 1e400 or “inf”", "refused; the message gives the line numbers"),
+        16: ("mixed types in a column", "the column stays text; the page lists the lines and offers a conversion"),
+        17: ("the code “NA”", "the page shows the codes that count as missing, and the user can change them"),
+        18: ("leading zeros, ids above 2⁵³", "kept as text and flagged as an identifier"),
+        19: ("thin space or apostrophe between thousands", "the page reports the cells and offers a conversion"),
+        20: ("gzip, zip or Parquet bomb", "unpacking stops at the size limit; for Parquet, the rows × columns stated in the footer are checked first"),
+        21: ("large xlsx", "the number of cells is checked before a fast engine reads them"),
         22: (
             "xlsx with XML entities; formulas without results; hidden or several sheets",
-            "refused; asked to save again; the sheet is chosen",
+            "entities are refused; for formulas, the user is asked to save the file again; the user chooses the sheet",
         ),
-        23: ("nested Parquet types; truncated Parquet", "left out by name; “the file is incomplete”"),
+        23: ("nested Parquet types; truncated Parquet", "columns of nested types are left out and named; a truncated file is refused as incomplete"),
     },
     "Choosing roles": {
         24: ("constant target or sensitive column", "blocked: dependence is undefined"),
-        25: ("missing values in target or sensitive column", "rows dropped only when the user agrees"),
+        25: ("missing values in target or sensitive column", "rows are dropped only if the user agrees"),
         26: ("all-missing column; constant feature", "left out and reported"),
-        27: ("category with about as many levels as rows", "flagged as an identifier, left out by default"),
-        28: ("dates, typed or as text; truth values", "dates are offered as year and age, and day and month are never guessed; truth values become 0 and 1, and the mapping is reported"),
+        27: ("category with about as many levels as rows", "flagged as an identifier and left out by default"),
+        28: ("dates, typed or as text; Boolean values", "dates are offered as year and age, and the order of day and month is never guessed; Boolean values become 0 and 1, and the page reports this"),
         29: (
-            "target = sensitive; the sensitive column copied, permuted or rescaled among the features",
-            "the first is blocked; the second is detected, and the user has to choose",
+            "the target is the sensitive column; a feature is a copied, permuted or rescaled sensitive column",
+            "the first case is blocked; in the second, the user has to choose what to do with the feature",
         ),
-        30: ("negative, zero or missing exposure", "blocked, with lines"),
-        31: ("fewer rows than quantiles; ties", "groups reduced by rank; the number is shown"),
-        32: ("heavy tails, many zeros in the target", "a warning with the share; never clipped"),
+        30: ("negative, zero or missing exposure", "blocked; the message gives the line numbers"),
+        31: ("fewer rows than quantiles; ties", "rows are grouped by rank into fewer groups; the number of groups is shown"),
+        32: ("heavy tails, many zeros in the target", "a warning that gives the share of such rows; values are never clipped"),
         33: ("numbers beyond single precision", "rescaled before training"),
         59: (
             "amounts below zero, such as recoveries, in a target that is divided by the exposure",
-            "blocked, with lines, until the user chooses one of three options: keep them, set them to 0, or drop these "
-            "rows; the effect of each over all rows is shown",
+            "blocked until the user chooses one of three options: keep the amounts, set them to 0, or drop these rows; the "
+            "message gives the line numbers and the effect of each option over all rows",
         ),
     },
     "Hostile input": {
-        52: ("cells or headers that begin with = + - @ tab or NUL", "text is escaped in exports, numbers are not"),
+        52: ("cells or headers that begin with = + - @ tab or NUL", "in exports, text is escaped and numbers stay unchanged"),
         53: ("HTML, Markdown or LaTeX in names", "shown as plain text everywhere"),
-        54: ("a name such as `../../x`, NUL, 300 characters", "used for display only; paths consist of hashes and ids"),
+        54: ("a name such as `../../x`, NUL, 300 characters", "the name is used for display only; paths consist of hashes and ids"),
         55: ("a malicious .pt or pickle", "never loaded"),
         56: ("a page on another origin opening the websocket", "refused"),
         57: (
             "an address other than loopback",
-            "the default binds to loopback; [deployment.md](deployment.md) says how to put it behind a login",
+            "by default the app listens on loopback; [deployment.md](deployment.md) explains how to add a login",
         ),
         58: (
-            "a run's zip that was altered, repacked, leads out of its folder, or is a bomb",
+            "a run's zip file that was altered or repacked, has paths outside its folder, or is a decompression bomb",
             "refused before anything is stored",
         ),
     },
@@ -84,7 +84,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
 
 
 def marked_tests() -> Iterator[tuple[int, str, str]]:
-    """Row, file and name of each test that is marked with the row."""
+    """Row of the page, file and name of each test with a mark for this row."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, ast.FunctionDef):
@@ -96,20 +96,19 @@ def marked_tests() -> Iterator[tuple[int, str, str]]:
 
 
 def page() -> str:
-    """The page's text."""
+    """Text of the page."""
     held: dict[int, list[tuple[str, str]]] = {}
     for row, path, name in marked_tests():
         held.setdefault(row, []).append((path, name))
     lines = [
         "# Bad input, and what you get",
         "",
-        "`python -m docs.bad_inputs` makes this page from the marks on the tests. An error message names",
-        "the column, the first five line numbers, the number of affected cells and the remedy, and never quotes",
-        "a cell.",
-        "Tests under `tests/ui` and `tests/browser` check the message on the page, as a user sees it.",
+        "`python -m docs.bad_inputs` makes this page from marks on the tests. An error message names the column,",
+        "the first five line numbers, the number of affected cells and the remedy, and never quotes a cell.",
+        "Tests under `tests/ui` and `tests/browser` check the message that a user sees on the page.",
     ]
     for section, rows in ROWS.items():
-        lines += ["", f"## {section}", "", "| # | case | what you get | held by |", "|---|---|---|---|"]
+        lines += ["", f"## {section}", "", "| # | case | what you get | tested by |", "|---|---|---|---|"]
         for row, (case, behaviour) in rows.items():
             tests = "<br>".join(f"`{path.removeprefix('tests/')}` {name}" for path, name in held.get(row, []))
             lines.append(f"| {row} | {case.replace('|', chr(92) + '|')} | {behaviour} | {tests} |")

@@ -11,10 +11,10 @@ _BEGIN, _END = "<!-- rules -->\n", "<!-- /rules -->"
 
 
 def table() -> str:
-    """A row a rule."""
+    """Table in Markdown with one row per rule."""
     lines = [
-        "| rule | version | template | whom it concerns | is understood to ask | questions of an audit "
-        "| what fairdash can't answer | looked up | sources |",
+        "| rule | version | template | who must follow it | our understanding of what it requires "
+        "| questions of an audit | what fairdash can't answer | looked up | sources |",
         "|---" * 9 + "|",
     ]
     for rule in RULES.values():
@@ -27,13 +27,13 @@ def table() -> str:
 
 
 def _link(source: str) -> str:
-    """A source in Markdown, with its address as a link."""
+    """Source in Markdown, whose address is a link."""
     name, _, address = source.partition(": https://")
     return f"[{name}](https://{address})" if address else name
 
 
 def page() -> str:
-    """The page with its table made anew."""
+    """Text of the page with an updated table."""
     text = PAGE.read_text(encoding="utf-8")
     begin, end = text.index(_BEGIN) + len(_BEGIN), text.index(_END)
     return f"{text[:begin]}{table()}{text[end:]}"

@@ -52,7 +52,7 @@ def test_the_guide_states_the_measured_crime_figures():
     method = table.set_index("method")
     last = table[table["method"] == "hgr_nn"].iloc[-1]
     said = (
-        f"the standard network has an error of {method.loc['standard', 'mse']:.3f} and RidgeCV one of "
+        f"the standard network has an error of {method.loc['standard', 'mse']:.3f} and RidgeCV has an error of "
         f"{method.loc['ridge_cv', 'mse']:.3f}. As λ grows, the dependence (HGR_KDE) falls from "
         f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f} (noise floor "
         f"{last['hgr_kde_floor']:.3f}), and the error rises to {last['mse']:.3f}"
@@ -189,11 +189,11 @@ def test_the_audit_page_states_the_measured_error_rates_and_durations():
     planted = [("± 20 %", 3_000), ("5 %, the top 3 %", 20_000), ("5 %, a line", 20_000)]
     jump, tail, line = (sufficiency.loc[each] for each in planted)
     for words in (
-        f"the median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **",
+        f"median of the measured value over 200 samples is {100 * jump.sufficiency_value:.1f} %. **",
         f"median of the measured value over 200 samples is {100 * tail.sufficiency_value:.1f} %. The",
-        f"says “below” in {tail.sufficiency_below} of the 200 samples. At the 5 % level",
-        f"a straight line in s instead, the audit says “below” in {line.sufficiency_below} sample",
-        f"above 5 % in {tail.residuals_above} of the samples with the surcharge",
+        f"says “below” in {tail.sufficiency_below} of the 200 samples, where a test at the 5 % level",
+        f"a straight line in s instead, the audit says “below” in {line.sufficiency_below} of 200 samples",
+        f"“above” in {tail.residuals_above} of the 200 samples with the surcharge",
     ):
         assert words in said
 
@@ -276,7 +276,7 @@ def test_the_readme_states_the_measured_time_and_size_of_a_fresh_install():
     assert row.python == 3.13
     said = f"uv installs the wheel in {row.install_seconds:.0f} seconds ({row.megabytes:.0f} MB)"
     readme = " ".join(read("README.md").split())
-    assert f"{said}, and this audit takes {row.verdict_cpu:.0f} seconds" in readme
+    assert f"{said}. The audit above takes {row.verdict_cpu:.0f} seconds" in readme
 
 
 def test_the_page_on_groups_states_the_measured_false_alarm_rates():

@@ -1,4 +1,4 @@
-"""Draw the picture of an audit that README shows, from the example: python -m docs.making.audit_picture."""
+"""Draw README's picture of the example audit: python -m docs.making.audit_picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PICTURE = Path(__file__).parents[1] / "audit.svg"
 
 
 def drawn() -> bytes:
-    """The average price along the attribute, with its band, as SVG on white."""
+    """Average price along the attribute with its band, as SVG on a white background."""
     curve = first_chart(example_audit()).drawn(LIGHT)
     assert curve is not None
     return svg_of(curve.figure, height=300)

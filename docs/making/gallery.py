@@ -1,10 +1,10 @@
-"""The gallery: the library's own figures, light and dark, each beside the lines that draw it.
+"""Gallery of the figures that fairdash draws, light and dark, each with its code.
 
     python -m docs.making.gallery FOLDER
 
-writes them as files of plotly's JSON; ``make docs`` puts them on a page of the site. All are drawn anew from
-data sets that are made here and from the committed results in ``fairdash/lab/paper/results``: nothing is
-fetched.
+writes the figures as JSON files of plotly, and ``make docs`` puts them on a page of the site. The figures are drawn
+from data sets that this module simulates and from the committed results in ``fairdash/lab/paper/results``, so no
+data are downloaded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def household() -> Dataset:
 
 @cache
 def sweep() -> SweepResult:
-    """Quick: few epochs, two splits and untuned settings, as a page of examples needs no more."""
+    """Sweep with few epochs, two splits and untuned settings, which is enough for a page of examples."""
     return fd.sweep(
         household(),
         methods=["standard", "hgr_spline", "pearson"],
@@ -172,30 +172,30 @@ def fig4(dark: bool) -> go.Figure:
     )
 
 
-#: Figure to its heading and what it shows.
+#: Function that draws a figure, to the heading and the description of the figure.
 GALLERY: dict[Draw, tuple[str, str]] = {
     front: (
         "What fairness costs",
         "Test error against dependence on age, from the standard model on the right to the largest λ. A line joins the "
-        "points of a method that noise can tell apart. To the left of the grey band's edge, no link is found.",
+        "points of a method that differ by more than noise. To the left of the grey band's edge, no link is found.",
     ),
     profile: (
         "Average prediction by group",
-        "Average predictions of the standard model and of a fair model in quantile groups of age. The fairer the "
-        "model, the flatter the line.",
+        "Average predictions of the standard model and of a fair model in quantile groups of age. The line of a "
+        "fairer model is flatter.",
     ),
     transfers: (
         "Who pays",
         "The average change per person from the standard model to the fair model, by age group.",
     ),
     dependence: (
-        "The link before any model",
-        "The target against the sensitive attribute: group averages with 95 % intervals, and rows as faint dots.",
+        "Dependence of the target on the attribute",
+        "The target against the sensitive attribute: averages of groups with 95 % intervals, and single rows as dots.",
     ),
     proxies: (
         "Which features predict the sensitive attribute",
-        "Maximal correlation of each feature with age, on rows to which it was not fitted. The top bar is for a "
-        "prediction of age from all features together.",
+        "Maximal correlation of each feature with age, on rows that were not used to fit it. The top bar shows the "
+        "correlation of age with a prediction of age from all features together.",
     ),
     relativities: (
         "A factor of a fair tariff",
@@ -211,7 +211,7 @@ GALLERY: dict[Draw, tuple[str, str]] = {
     ),
     fig2: (
         "The paper's Figure 2, reproduced",
-        "Three estimators of HGR on four kinds of pattern as noise grows, beside the exact value.",
+        "Values of three estimators of HGR, and the exact value, for four kinds of pattern with increasing noise.",
     ),
     fig3: (
         "The paper's Figure 3, with values",
@@ -225,7 +225,7 @@ GALLERY: dict[Draw, tuple[str, str]] = {
 
 
 def drawings() -> dict[str, dict[str, str]]:
-    """Name of a figure to "light" and "dark", each plotly's JSON."""
+    """Map the name of each figure to plotly's JSON of the figure in "light" and "dark"."""
     return {
         draw.__name__: {name: draw(dark).to_json() for name, dark in (("light", False), ("dark", True))}
         for draw in GALLERY
@@ -233,7 +233,7 @@ def drawings() -> dict[str, dict[str, str]]:
 
 
 def files() -> dict[str, str]:
-    """The gallery's page and what it loads, by their places on the site; plotly.js once for all figures."""
+    """Map paths on the site to the gallery's page and the scripts that it loads; plotly.js is loaded once."""
     shown = {
         f"assets/gallery/{name}.js": f'fairdashFigure("{name}", '
         f'{{"light": {as_script_json(of["light"])}, "dark": {as_script_json(of["dark"])}}});\n'
@@ -246,8 +246,8 @@ def _page() -> str:
     parts = [
         "# Gallery",
         "",
-        "The library's own figures, each with the code that draws it. They are redrawn whenever this site is built, "
-        "from data simulated at that moment and from the results that come with the package. The functions of "
+        "This page shows figures of fairdash, each with the code that draws it. Each build of this site redraws the "
+        "figures from simulated data and from the results that come with the package. The functions of "
         "`fd.plot` take the result of `fd.sweep`. `theme_of` is in `fairdash.views.figures.theme`.",
         "",
         *(_entry(draw, *said) for draw, said in GALLERY.items()),
@@ -270,7 +270,7 @@ def _code(function: Callable[..., object]) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write every figure into `folder`."""
+    """Write all figures as JSON files into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, of in drawings().items():
         for scheme, text in of.items():

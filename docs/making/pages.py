@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order, and where their links lead; nothing of Zensical is needed here."""
+"""Pages of the documentation site: their order, and the targets of their links; needs no Zensical."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: Page of the site to the file of the repository that it shows.
-OF_REPOSITORY = {
+#: Page of the site, to the file of the repository that contains its text.
+REPOSITORY_FILES = {
     "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
     "lesson-notes.md": "fairdash/lab/lesson_data/notes.md",
     "exercises.md": "fairdash/lab/lesson_data/exercises.md",
 }
-#: A link or a picture, with its target apart; images' titles and links' titles are not used here.
+#: A link or a picture in Markdown, with its target as a group; titles of links and pictures are not supported.
 LINK = re.compile(r"(?P<before>\]\()(?P<target>[^)\s]+)(?=\))")
 FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*?$", flags=re.DOTALL | re.MULTILINE)
 _PUBLIC = re.compile(r"(?<![\[`])`(?P<code>(?:fd|fairdash)\.(?P<name>[\w.]+)(?:\([^`]*)?)`(?!`)")
@@ -28,13 +28,13 @@ _ANY = "*"
 
 
 def sources() -> dict[str, Path]:
-    """Page to file, of every page that is written by hand."""
-    own = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
-    return own | {page: ROOT / file for page, file in OF_REPOSITORY.items()}
+    """Map each page that is written by hand to its file."""
+    pages = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
+    return pages | {page: ROOT / file for page, file in REPOSITORY_FILES.items()}
 
 
 def pages_of(nav: Any) -> Iterator[str]:
-    """Every page that a navigation names, patterns with an asterisk included."""
+    """Yield every page that a navigation names, including patterns with an asterisk."""
     if isinstance(nav, str):
         yield nav
     else:
@@ -43,7 +43,7 @@ def pages_of(nav: Any) -> Iterator[str]:
 
 
 def expanded(nav: list[Any], pages: Iterable[str]) -> list[Any]:
-    """The navigation with each pattern as the pages of its folder that are named nowhere, in their order.
+    """Replace each pattern of a navigation by the pages of its folder that the navigation does not name.
 
     >>> expanded(["a.md", {"More": ["*"]}, {"Reference": ["reference/*"]}], ["a.md", "b.md", "reference/c.md"])
     ['a.md', {'More': ['b.md']}, {'Reference': ['reference/c.md']}]
@@ -67,7 +67,7 @@ def expanded(nav: list[Any], pages: Iterable[str]) -> list[Any]:
 
 
 def on_site(target: str, source: Path) -> str:
-    """Where a link of a file of the repository leads on the site.
+    """Return the target, on the site, of a link in a file of the repository.
 
     >>> on_site("docs/paper.md#motor", ROOT / "README.md"), on_site("../CONTRIBUTING.md", DOCS / "paper.md")
     ('paper.md#motor', 'contributing.md')
@@ -76,13 +76,13 @@ def on_site(target: str, source: Path) -> str:
     if not path or "://" in path or path.startswith("mailto:"):
         return target
     file = posixpath.normpath((source.parent.relative_to(ROOT) / path).as_posix())
-    there = {of: page for page, of in OF_REPOSITORY.items()}
-    page = there.get(file, posixpath.relpath(file, "docs") if file.startswith("docs/") else path)
+    page_of_file = {of: page for page, of in REPOSITORY_FILES.items()}
+    page = page_of_file.get(file, posixpath.relpath(file, "docs") if file.startswith("docs/") else path)
     return page + hash + anchor
 
 
 def outside_code(text: str) -> Iterator[tuple[str, bool]]:
-    """The pieces of a page, and whether each lies outside of fenced code."""
+    """Yield the pieces of a page, each with True if the piece is outside of fenced code."""
     end = 0
     for block in FENCE.finditer(text):
         yield text[end : block.start()], True
@@ -92,7 +92,7 @@ def outside_code(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def for_site(text: str, source: Path) -> str:
-    """A page as the site shows it: links within the site, sessions in their colours, public names as links."""
+    """Convert a page for the site: adapt its links, colour Python sessions, and link public names."""
     return "".join(
         _prose(piece, source) if is_prose else piece.replace("```python\n>>>", "```pycon\n>>>", 1)
         for piece, is_prose in outside_code(text)
@@ -111,7 +111,7 @@ def _linked(code: re.Match[str]) -> str:
 
 
 def roles_as_links(docstring: str) -> str:
-    """Each Sphinx role of a docstring as a link to the reference.
+    """Replace each Sphinx role of a docstring by a link to the reference.
 
     >>> roles_as_links("see :func:`~fairdash.sweep`")
     'see <autoref optional identifier="fairdash.sweep"><code>sweep</code></autoref>'
@@ -125,5 +125,5 @@ def roles_as_links(docstring: str) -> str:
 
 
 def _reference(name: str, shown: str) -> str:
-    """To the name's place in the reference; plain code where it has none."""
+    """Return a link to a name in the reference, shown as plain code if the reference lacks the name."""
     return f'<autoref optional identifier="{name}"><code>{html.escape(shown, quote=False)}</code></autoref>'

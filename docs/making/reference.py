@@ -1,4 +1,4 @@
-"""The pages of the reference, made from the code: public names, measures, the command line."""
+"""Make the pages of the reference from the code: public names, measures and the command line."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from fairdash.cli import command_line, help_of_every_verb
 from fairdash.dependence import REGISTRY, Measure
 from fairdash.utils.imports import homes_of_stub
 
-#: Package of a public name to page and title; another package gets a page of its own.
+#: Package of a public name, to page and title; every other package gets a separate page.
 _PAGES = {
     "dependence": ("dependence", "Measuring dependence"),
     "data": ("data", "Data"),
     "api": ("training", "Training and evaluation"),
     "training": ("training", "Training and evaluation"),
     "tariff": ("tariff", "Tariffs"),
-    "losses": ("losses", "Losses for torch loops of your own"),
+    "losses": ("losses", "Losses for your own torch loops"),
     "evaluation": ("training", "Training and evaluation"),
     "reports": ("plot", "Figures in a notebook"),
 }
 
 
 def reference_pages() -> dict[str, str]:
-    """Page to Markdown: a page a package of ``fairdash.__all__``, and one for the command line."""
+    """Map pages to Markdown: one page per package of ``fairdash.__all__``, and one for the command line."""
     titles: dict[str, str] = {}
     names: dict[str, list[str]] = {}
     homes = homes_of_stub(fairdash.__file__)
@@ -49,28 +49,28 @@ def _page(title: str, names: list[str]) -> str:
 
 
 def _commands() -> Iterator[str]:
-    yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`. A status of 0 to 3 is a command's own, as its text says. Every command ends with 2 if an input or an option can't be used, and with 70 after an unexpected error. The log on stderr has its place.\n"
+    yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`. The help text of a command explains its exit statuses 0 to 3. Every command ends with status 2 if an input or an option can't be used, and with 70 after an unexpected error, which also prints the path of the log to stderr.\n"
     for verbs, text in help_of_every_verb(command_line(), width=100):
         yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
         yield f"```text\n{text}\n```\n"
 
 
 def measures_page() -> str:
-    """What each measure of the registry is, when it misleads and where it comes from."""
+    """Return the page that describes each measure of the registry, when it misleads, and its source."""
     return "\n".join(
         [
             "# The measures of dependence",
             "",
-            f"This page describes all {len(REGISTRY)} measures of the pages, `fd.measure` and the command line. For "
+            f"This page describes the {len(REGISTRY)} measures in the app, `fd.measure` and the command line. For "
             "the accuracy of each measure by kind of link and number of rows, see "
             "[the accuracy of the estimators](estimators.md).",
             "",
-            *(_of(measure) for measure in REGISTRY.values()),
+            *(_measure_section(measure) for measure in REGISTRY.values()),
         ]
     )
 
 
-def _of(measure: Measure) -> str:
+def _measure_section(measure: Measure) -> str:
     top = "∞" if measure.upper == float("inf") else f"{measure.upper:g}"
     facts = {
         "Symbol": measure.symbol,
@@ -78,8 +78,8 @@ def _of(measure: Measure) -> str:
         "0 means": measure.zero,
         "1 means": measure.one,
         "Misleads when": measure.fails_when,
-        "Learned from the rows": "yes; evaluated on held-out rows by default" if measure.fitted else "no",
-        "Takes exposure": "yes" if measure.accepts_weights else "no",
+        "Trained on the rows": "yes; evaluated on held-out rows by default" if measure.fitted else "no",
+        "Accepts exposure": "yes" if measure.accepts_weights else "no",
         "Source": measure.source,
     }
     rows = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in facts.items() if value]

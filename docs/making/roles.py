@@ -10,7 +10,7 @@ from docs.making.pages import roles_as_links
 
 
 class Roles(griffe.Extension):
-    """Rewrites every docstring once, when the module's source has been read."""
+    """Extension that replaces the roles of each docstring after its module has been read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

@@ -30,7 +30,7 @@ def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
     # The Makefile expects a folder of the current directory.
     monkeypatch.chdir(tmp_path.parent)
     main(Path(tmp_path.name))
-    assert f"fairdash {__version__}: fit for a release" in capsys.readouterr().out
+    assert f"fairdash {__version__}: ready for a release" in capsys.readouterr().out
     listed = pd.read_csv(tmp_path / "licences.csv").set_index("name")
     assert listed.loc[["numpy", "streamlit"], "core"].tolist() == [True, False]
     assert (tmp_path / "sbom.cdx.json").is_file()

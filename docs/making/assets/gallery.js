@@ -1,4 +1,4 @@
-// Draws each figure when it comes near the window, and again when the page turns light or dark.
+// Draw each figure when it is scrolled near the window, and redraw it when the page turns light or dark.
 (() => {
   const drawn = {};
   const scheme = () => (document.body.dataset.mdColorScheme === "slate" ? "dark" : "light");

@@ -1,2 +1,2 @@
-// The theme gives its search the role of a dialog, and no name that a screen reader could say.
+// The theme's search box has the role of a dialog but no name for screen readers, so add one.
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
