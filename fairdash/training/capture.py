@@ -1,7 +1,7 @@
-"""Record a step once and replay it, so that a GPU runs its operations without waiting for the host.
+"""Recording of a training step, which a GPU can replay without waiting for the host.
 
-A step of a stack consists of 60 to 2,000 small operations. The host takes longer to launch an operation than
-a GPU takes to compute it.
+A training step consists of 60 to 2,000 small operations, and the host takes longer to launch an operation
+than a GPU takes to compute it.
 
 >>> total = torch.zeros(1)
 >>> steps = Repeated(lambda: total.add_(1), device="cpu")
@@ -20,9 +20,9 @@ from typing import TypeAlias
 import torch
 
 Step: TypeAlias = Callable[[], object]
-#: Number of steps to run before a step is recorded, so that libraries can initialise.
+#: Number of steps that run before a step is recorded; libraries initialise themselves in these steps.
 _RUNS_BEFORE = 1
-#: Maximum number of replays queued on the GPU. With a longer queue, the host would notice a cancellation
+#: Maximum number of replays in the queue of the GPU. With a longer queue, a cancellation would take effect
 #: late.
 _MAX_AHEAD = 32
 #: Message for the user if a step could not be recorded.
@@ -56,17 +56,19 @@ def cuda_graph(step: Step) -> Step:
     return replay
 
 
-#: Recorder of steps for each device. On any other device, each operation is launched separately.
+#: Functions that record a step, by device. On other devices, the operations of a step are launched one by
+#: one.
 RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """Step that runs many times on the same tensors; the step is recorded if the device can replay it.
+    """Step that runs many times on the same tensors, and that is recorded if the device supports recording.
 
     Parameters
     ----------
     step
-        Function that reads and writes tensors at fixed addresses and gets no changing number from the host.
+        Function that reads and writes tensors at fixed addresses, and that uses no numbers from the host that
+        change from call to call.
     device
         Device of the tensors.
     """
@@ -75,7 +77,7 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: True if the device could not record the step, so that each operation is launched separately.
+        #: True if recording failed, so that the operations of the step are launched one by one.
         self.is_refused = False
 
     def __call__(self) -> None:
@@ -86,8 +88,8 @@ class Repeated:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording does not run the operations, so an error in the step itself is raised by the call
-                # below.
+                # Recording does not compute anything. If the step itself is wrong, its error is raised by the
+                # call below.
                 log.info("The step could not be recorded: %s", error)
                 self.is_refused = True
         self._runs += 1
@@ -96,7 +98,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run the block on a separate stream, as recording requires, and wait for the stream at the end."""
+    """Run a block on a separate CUDA stream, as recording requires, and wait for the stream at the end."""
     if device != "cuda":
         yield
         return

@@ -1,4 +1,4 @@
-"""Training loop of K predictors and their adversaries as one stacked computation.
+"""Training loop that trains K predictors and their adversaries together.
 
 >>> import torch
 >>> data = StackData(
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
 
-#: Function that is called after each epoch; see :func:`train_stack`.
+#: Function that is called after each epoch, as described in :func:`train_stack`.
 OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
 @dataclass(frozen=True)
 class StackData:
-    """Encoded rows of S splits of one table.
+    """Rows of one table, encoded for each of S splits.
 
     Parameters
     ----------
     x
         Features (S, N, p).
     y
-        Target (S, N, 1), scaled for the loss. Over the training rows, the scaled target has mean 0 and
-        variance 1 for squared error, and mean 1 for losses with a log link.
+        Target (S, N, 1) in the units of the loss. On the training rows, it has mean 0 and variance 1 for
+        squared error, and mean 1 for losses with a log link.
     s
         Sensitive features (S, N, d), in any units.
     train
-        Indices of the training rows of each split.
+        Numbers of the training rows of each split.
     validation
-        Indices of the validation rows of each split, which are required only with ``patience``.
+        Numbers of the validation rows of each split, which are only needed with ``patience``.
     weight
         Positive row weights (S, N, 1), or None for equal weights.
     """
@@ -79,7 +79,8 @@ class StackData:
     )
 
     def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
-        """Return s as encoded for a penalty, cached for the next leg, because large tables take seconds."""
+        """Return s, encoded for a penalty; the result is cached, because encoding large tables takes
+        seconds."""
         if penalty_class not in self._encoded:
             self._encoded.clear()
             self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(
@@ -88,7 +89,7 @@ class StackData:
         return self._encoded[penalty_class]
 
     def to(self, device: str) -> StackData:
-        """Return the same rows on `device`."""
+        """Return the rows, copied to `device`."""
         return StackData(
             x=self.x.to(device),
             y=self.y.to(device),
@@ -101,7 +102,7 @@ class StackData:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedStack:
-    """Stack of K trained predictors.
+    """Result of :func:`train_stack` for K models.
 
     Parameters
     ----------
@@ -112,17 +113,17 @@ class TrainedStack:
     loss
         Loss, whose link converts outputs of the networks to predictions.
     diverged
-        Whether the loss of each model became non-finite, (K,). A model that diverged keeps its last finite
+        Whether the loss of each model became infinite or NaN, (K,). A model that diverged has its last finite
         weights.
     best_epoch
-        Epoch whose weights each model has, (K,), counted from 1.
+        Number of the epoch whose weights each model has, (K,), from 1.
     factor, shift
-        Factor and shift of each model, (K,). A prediction is ``factor * h(x) + shift``, with 1 and 0 unless
-        the predictions are balanced.
+        Factor and shift of each model, (K,). A prediction is ``factor * h(x) + shift``. Without balancing,
+        the factor is 1 and the shift is 0.
     state
         State from which an interrupted training can resume, or None after the last epoch.
     note
-        Message for the user if the GPU could not record the steps, otherwise empty.
+        Message for the user if a GPU could not record the training steps, otherwise empty.
     """
 
     predictor: StackedMLP
@@ -136,9 +137,9 @@ class TrainedStack:
     note: str = ""
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
-        """Return predictions (K, N) on the scale of the training target, for encoded rows x (S, N, p)."""
+        """Return predictions (K, N), in the units of the loss, for encoded rows x (S, N, p)."""
         predictions = _predictions(self.predictor, x, self.which_split, self.loss)
-        # The multiplication is in place, because predictions for many rows take gigabytes.
+        # The array is changed in place, because predictions for many rows take gigabytes.
         predictions *= self.factor[:, None]
         predictions += self.shift[:, None]
         return predictions
@@ -159,7 +160,7 @@ def train_stack(
     """Train all `models` together.
 
     The models of a split use the same mini-batches in the same order, and models with the same seed start
-    from the same weights. Other models in the stack have no influence on a model.
+    from the same weights. The result for a model does not depend on the other models.
 
     Parameters
     ----------
@@ -170,18 +171,19 @@ def train_stack(
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     batch_seeds
-        One seed per split for the order of its mini-batches.
+        For each split, the seed of the row order.
     on_step
-        Function that is called after each predictor step with the completed share of all steps.
+        Function that is called after each step of the predictors with the completed share of all steps.
     on_epoch
-        Function that is called after each epoch with the number of the epoch, from 1, and two means over its
-        batches, (K,) each: the loss divided by that of the constant model, and the penalty Ψ. The penalty is
-        NaN during the warm-up and for methods without a penalty.
+        Function that is called after each epoch with three arguments: the number of the epoch, from 1; the
+        loss divided by that of the constant model, (K,); and the penalty Ψ, (K,). Loss and penalty are means
+        over the mini-batches of the epoch. The penalty is NaN in warm-up epochs and for methods without a
+        penalty.
     state
         State of an earlier call with the same arguments, or None to start from the beginning.
     until
-        Epoch after which to stop, unless the training ends earlier, or None to train to the end. Training in
-        parts gives exactly the same weights as training at once.
+        Number of the epoch after which to stop, unless the training ends earlier, or None to train to the
+        end. A training in several calls gives exactly the same weights as a training in one call.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
     trainer, batches, best, data = _prepared(
@@ -221,14 +223,14 @@ def _prepared(
     batch_seeds: Sequence[int],
     device: str,
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
-    """Return the trainer, its mini-batches, early stopping (None without patience) and the rows on `device`.
+    """Return trainer, mini-batches, early stopping (None without patience), and the rows on `device`.
 
-    After this function, the host reads no number from `device` within an epoch, because it would have to wait
-    for it.
+    After this function, the host does not read any number from `device` within an epoch, because it would
+    have to wait for the device.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
-    train = data.train  # The host stores the numbers of the training rows, because it draws the rows.
+    train = data.train  # The host draws the rows, so it stores their numbers.
     trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)
@@ -256,10 +258,11 @@ def _prepared(
 def _minimax_trainer(
     data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
 ) -> tuple[MinimaxTrainer, StackData]:
-    """Return the trainer of predictors and adversaries, and the rows on `device` with encoded s."""
+    """Return the trainer of predictors and adversaries, and the rows, with encoded s, on `device`."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
-    # Ranks and similar values are computed in double precision, which not every device supports.
+    # s is encoded before it is copied to the device, because ranks need double precision, which some devices
+    # lack.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
         s = data.sensitive_for(penalty_class)
@@ -300,9 +303,10 @@ def _train_epochs(
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
 ) -> tuple[int, bool, str]:
-    """Train the given epochs, or fewer if all models have stopped.
+    """Train the epochs with numbers `epochs`, or fewer if all models have stopped.
 
-    Return the last epoch, whether the training has ended, and a note if the steps could not be recorded.
+    Return the number of the last epoch, whether the training has ended, and a note (or empty text) if steps
+    could not be recorded.
     """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
@@ -336,7 +340,7 @@ def _train_epochs(
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
-    """Return the loss of the constant model, which predicts the mean of the training rows, (S,)."""
+    """Return, for each split, the loss (S,) of the constant model, which predicts the training rows' mean."""
     values = []
     for j, rows in enumerate(data.train):
         y = data.y[j, rows]
@@ -349,7 +353,7 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
-    """Return the same number of validation rows of each split, at most as many as one scoring allows."""
+    """Return the same number of validation rows for each split, at most :data:`ROWS_AT_ONCE`."""
     fewest = min(min(len(row) for row in validation), ROWS_AT_ONCE)
     return rows.take(
         lambda part: torch.stack([table[row[:fewest]] for table, row in zip(part, validation, strict=True)])
@@ -359,7 +363,7 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 def _balance(
     predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return factor and shift, (K,) each, that make predictions of the training rows sum to the target."""
+    """Return factor (K,) and shift (K,) that give predictions of training rows the sum of the target."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
@@ -380,7 +384,7 @@ def _balance(
 def _predictions(
     predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
 ) -> NDArray[np.float64]:
-    """Return the predictions (K, N) of the networks before balancing."""
+    """Return the predictions (K, N) of networks without balancing."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
     predictions = np.empty((len(which_split), x.shape[1]))
@@ -392,13 +396,13 @@ def _predictions(
     return predictions
 
 
-#: State of a training: weights and optimiser moments of predictors and adversaries, active models, best
-#: epochs so far, and random generators.
+#: State of an interrupted training: weights and optimiser moments of predictors and adversaries, which models
+#: have not diverged, best epochs so far, and states of random generators.
 State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
-    """Return the state after an epoch; `best` is the state of early stopping, empty without patience."""
+    """Return the state after an epoch; `best` contains the tensors of early stopping, if there is any."""
     arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
@@ -408,7 +412,7 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
 
 
 def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
-    """Restore the saved state of a stack, and return its epoch."""
+    """Restore the state of a training, and return the number of its last epoch."""
     for name, tensor in _tensors(trainer, best):
         tensor.copy_(torch.from_numpy(state[name]))
     for generator, numbers in zip(batches.all_generators, state["random"], strict=True):
