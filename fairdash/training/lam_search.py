@@ -271,7 +271,7 @@ def search_lam(
         lam=lam,
         reached=reached,
         frame=_with_target_met(frame, plan.target),
-        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {within.n_rows:,} rows. "
+        rule=f"{words} Values from {plan.n_folds}-fold cross-validation on {within.n_rows:,} rows. "
         f"Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
         seconds=time.monotonic() - started,
@@ -342,8 +342,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "With this number of rows, even independent data have values near the floor, so no model can be "
-                "expected to meet the target. Set a bound on the excess over the floor instead."
+                "With this number of rows, even independent data have values near the floor, so no model "
+                "can be expected to meet the target. Set a bound on the excess over the floor instead."
             )
         else:
             words += "Try larger weights."

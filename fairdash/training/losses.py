@@ -210,7 +210,8 @@ LOSSES: Mapping[str, Loss] = by_id(
     Loss(
         id="tweedie",
         title="Tweedie deviance",
-        meaning="Suits costs that are often zero, such as yearly claims costs. The effects of features multiply.",
+        meaning="Suits costs that are often zero, such as yearly claims costs. The effects of features "
+        "multiply.",
         power=1.5,
     ),
     Loss(

@@ -243,8 +243,8 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         title="By time",
         phrase="before-and-after",
         meaning="Models are trained on earlier rows and tested on later rows. The test rows of the first "
-        "split are the latest fifth of the rows. In every further split, this window moves back by 5 % of the "
-        "rows, and later rows are not used. A group may have training rows and later test rows.",
+        "split are the latest fifth of the rows. In every further split, this window moves back by 5 % of "
+        "the rows, and later rows are not used. A group may have training rows and later test rows.",
         role="time",
         draw=_by_time,
     ),

@@ -79,8 +79,7 @@ class StackData:
     )
 
     def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
-        """Return s, encoded for a penalty; the result is cached, because encoding large tables takes
-        seconds."""
+        """Return s, encoded for a penalty; the result is cached, because encoding may take seconds."""
         if penalty_class not in self._encoded:
             self._encoded.clear()
             self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(

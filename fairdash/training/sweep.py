@@ -214,8 +214,7 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for a table with `n_rows` rows; ``"auto"`` uses a GPU only for a long
-        training."""
+        """Return the device for a table with `n_rows` rows; ``"auto"`` uses a GPU only for long trainings."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
@@ -252,8 +251,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the plan of a run; values that are None are selected to suit the data
-    (:func:`fairdash.sweep`)."""
+    """Return the plan of a run, in which None is replaced by a value that suits the data."""
     training = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)

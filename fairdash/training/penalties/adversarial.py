@@ -34,8 +34,7 @@ class HGRPenalty(BasePenalty):
         return 3.2 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return J (K,) in [−1, 1]; J can be negative if the adversary is not yet adapted to the
-        predictor."""
+        """Return J (K,) in [−1, 1]; J can be negative if the adversary is not yet adapted to predictions."""
         j: Tensor = self.networks(u, v, sample_weight)
         return j
 

@@ -50,8 +50,7 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode the sensitive features of each row for the penalty, such that Ψ does not depend on their
-        units.
+        """Encode the sensitive features of each row, such that Ψ does not depend on the features' units.
 
         By default, every column is scaled to mean 0 and standard deviation 1 on the training rows, and a
         constant column becomes 0.
@@ -147,8 +146,7 @@ def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = No
 
 
 def scores(mass: Array) -> Array:
-    """Return the normal scores (m,) of distinct sorted values from the shares of rows (m,) with these
-    values."""
+    """Return normal scores (m,) of distinct sorted values, from their shares of rows (m,)."""
     from scipy.special import ndtri
 
     normal_scores: Array = ndtri(np.cumsum(mass) - mass / 2)
@@ -156,6 +154,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return `share`, the weight of each row in a batch of u (K, batch, 1), or equal weights if it is
-    None."""
+    """Return `share`, the weights of rows in a batch u (K, batch, 1), or equal weights if it is None."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

@@ -82,7 +82,8 @@ class KDEPenalty(BasePenalty):
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return normal quantiles of the mid-ranks.
 
-        All kernels have the same bandwidth. If S had a heavy tail and were only standardised, most rows would be within one bandwidth, so that differences between them would be lost.
+        All kernels have the same bandwidth. If S had a heavy tail and were only standardised, most rows would
+        be within one bandwidth, so that differences between them would be lost.
         """
         return normal_scores(s, train, weight)
 
@@ -154,8 +155,7 @@ class Bumps:
 
     @property
     def width(self) -> float:
-        """Return the standard deviation of the kernels, which is the distance between neighbouring
-        centres."""
+        """Return the standard deviation of the kernels: the distance between neighbouring centres."""
         return 2 * self.reach / (self.count - 1)
 
     def distances(self, inside: Tensor) -> Tensor:
@@ -180,8 +180,7 @@ class SplineHGRPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return splines of the mid-ranks of each column, uncorrelated and of variance 1 on the training
-        rows.
+        """Return splines of each column's mid-ranks that are uncorrelated and have variance 1 in training.
 
         For several columns, products of the three smoothest functions of every two columns are added, so that
         g is a sum of functions of one column and of functions of two columns. Functions that are 0 because of
@@ -237,8 +236,7 @@ class Moments(NamedTuple):
         return cls(inside, part, values, centred, v, mean, a, b, c)
 
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
-        """Return ∂Ψ/∂z (K, batch, 1) from the derivatives of Ψ by the kernels, divided by the rows'
-        weights."""
+        """Return ∂Ψ/∂z (K, batch, 1) from derivatives of Ψ by the kernels, divided by the rows' weights."""
         # The derivative of a kernel is φ′(z) = −(z − centre) / width² φ.
         weighted = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
         slope = -self.part / bumps.width**2 * weighted
