@@ -27,7 +27,7 @@ from fairdash.tariff.shape import Shape
 from fairdash.tariff.smoothing import AUTO
 from fairdash.tariff.terms import design, offset
 from fairdash.training.baselines import ALPHAS
-from fairdash.training.defaults import LAMS_OF_FIRST_TARIFFS
+from fairdash.training.defaults import PREVIEW_TARIFF_LAMS
 from fairdash.training.models import TrainedModels
 from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
 from fairdash.training.splits import Split, at_most, with_held_out
@@ -67,7 +67,7 @@ def fit_tariffs(
     lams
         Weights λ ≥ 0 of the penalty; λ = 0 gives the GLM. ``"auto"`` uses 0 and eight weights that
         :func:`find_lams` finds on the first split, or the weights
-        :data:`~fairdash.training.defaults.LAMS_OF_FIRST_TARIFFS` if there is no dependence to reduce.
+        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS` if there is no dependence to reduce.
     terms
         Options that define the factors, or None for the defaults. Fixed factors need a relativity for every
         row of the data set.
@@ -101,7 +101,7 @@ def fit_tariffs(
     started = time.monotonic()
     if is_auto(lams):
         result = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
-        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if result is None else result.tolist()))
+        lams = (0.0, *(PREVIEW_TARIFF_LAMS if result is None else result.tolist()))
     lams = [float(lam) for lam in lams]
     _check(dataset, lams, options)
     terms = terms or TermOptions()

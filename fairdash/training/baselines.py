@@ -28,7 +28,7 @@ from fairdash.utils.trees import boosted_trees
 MAX_TREES = 150
 #: Number of trees that are added before the loss on held-out rows is computed again, and number of added
 #: trees after which training stops if they have not reduced this loss.
-TREES_AT_ONCE, PATIENCE = 40, 30
+TREES_PER_CHECK, PATIENCE = 40, 30
 #: Candidate weights of the ridge penalty, per row, from almost no penalty to an almost constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -118,11 +118,13 @@ def _of_split(
             )
     if dataset.prediction is not None:
         price = dataset.prediction.to_numpy(dtype=float)
-        predictions[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
+        predictions[PRICE] = price * _price_factor(
+            price[split.train], y[split.train], weight[split.train], loss
+        )
     return predictions
 
 
-def _level(
+def _price_factor(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
     """Return the factor that scales a price to the target's mean, or 1 if a factor is not meaningful."""
@@ -184,7 +186,7 @@ def _trees(
 
     held_out, losses, best = inner.validation, list[float](), 0
     while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
-        grow(inner.train, min(len(losses) + TREES_AT_ONCE, MAX_TREES))
+        grow(inner.train, min(len(losses) + TREES_PER_CHECK, MAX_TREES))
         stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
         losses += [loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in stages]
         best = int(np.argmin(losses))

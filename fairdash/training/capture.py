@@ -21,10 +21,10 @@ import torch
 
 Step: TypeAlias = Callable[[], object]
 #: Number of steps that run before a step is recorded; libraries initialise themselves in these steps.
-_RUNS_BEFORE = 1
+_RUNS_BEFORE_RECORDING = 1
 #: Maximum number of replays in the queue of the GPU. With a longer queue, a cancellation would take effect
 #: late.
-_MAX_AHEAD = 32
+_MAX_QUEUED = 32
 #: Message for the user if a step could not be recorded.
 NOT_RECORDED = (
     "The GPU could not record the training steps, so it ran their operations one at a time, which is slower."
@@ -41,17 +41,17 @@ def cuda_graph(step: Step) -> Step:
     RuntimeError
         Raised if an operation cannot be recorded, such as one that returns a number to the host.
     """
-    graph, ahead = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
+    graph, queued = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
     # Other threads of the app may use the GPU during recording.
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
         step()
 
     def replay() -> None:
         graph.replay()
-        ahead.append(torch.cuda.Event())
-        ahead[-1].record()
-        if len(ahead) > _MAX_AHEAD:
-            ahead.popleft().synchronize()
+        queued.append(torch.cuda.Event())
+        queued[-1].record()
+        if len(queued) > _MAX_QUEUED:
+            queued.popleft().synchronize()
 
     return replay
 
@@ -78,11 +78,11 @@ class Repeated:
         self._record = RECORDERS.get(device)
         self._runs = 0
         #: True if recording failed, so that the operations of the step are launched one by one.
-        self.is_refused = False
+        self.recording_failed = False
 
     def __call__(self) -> None:
         """Run the step once."""
-        if self._record is not None and self._runs == _RUNS_BEFORE:
+        if self._record is not None and self._runs == _RUNS_BEFORE_RECORDING:
             try:
                 self._run = self._record(self._step)
             except torch.OutOfMemoryError:
@@ -91,13 +91,13 @@ class Repeated:
                 # Recording does not compute anything. If the step itself is wrong, its error is raised by the
                 # call below.
                 log.info("The step could not be recorded: %s", error)
-                self.is_refused = True
+                self.recording_failed = True
         self._runs += 1
         self._run()
 
 
 @contextmanager
-def stream_of_its_own(device: str) -> Iterator[None]:
+def separate_stream(device: str) -> Iterator[None]:
     """Run a block on a separate CUDA stream, as recording requires, and wait for the stream at the end."""
     if device != "cuda":
         yield

@@ -40,13 +40,12 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
-#: Share of a fold's training rows that is held out for early stopping. The rows on which the fold is scored
-#: are not used for early stopping.
+#: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
 STOPPING_SHARE = 0.2
 #: Estimated share of a search's time that training takes; the measurement of dependence takes the rest.
 TRAINING_SHARE = 0.9
 #: Minimum number of rows in a fold for measuring dependence within the fold.
-ENOUGH_ROWS = 50
+MIN_FOLD_ROWS = 50
 #: Number of permutations for a floor, for fast measures and for measures that take seconds per value.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
@@ -116,7 +115,7 @@ def cross_validate(
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
     if for_refit:
-        candidates = [_for_as_many_steps(model, splits, n_rows=dataset.n_rows) for model in candidates]
+        candidates = [_with_steps_of_refit(model, splits, n_rows=dataset.n_rows) for model in candidates]
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
     for model in candidates:
@@ -154,12 +153,12 @@ def cross_validate(
     return OutOfFold(predictions, loss, diverged, held_out, trained.device, (*trained.notes, *undefined))
 
 
-def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
+def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
     """Return the candidate with epochs that give the same number of steps on a fold as on all rows."""
     # With early stopping, a model for all rows is trained without the rows held out for early stopping.
-    learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
+    n_learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
-    return replace(candidate, settings=candidate.settings.with_steps_of(learned, on=fewest))
+    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=fewest))
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
@@ -211,14 +210,14 @@ def dependence_of(
     ``"dependence/<name>"``.
     """
 
-    def find() -> Found:
+    def measure_all() -> Found:
         audit = get_entry(OBJECTIVES, objective, option="objective").audit
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
         u = audit(predictions[is_defined][:, rows], dataset.target.to_numpy(dtype=float)[rows])
         count = permutations_of(measure) if n_permutations is None else n_permutations
-        of_each = np.full((3, len(predictions)), np.nan)
+        results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():
-            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+            return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
         for column in dataset.sensitive.columns:
             s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
@@ -236,13 +235,13 @@ def dependence_of(
             )
             columns.append(np.stack([value, floor.mean, floor.q95]))
         if not columns:
-            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+            return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         figures = np.stack(columns)
         largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
-        of_each[:, is_defined] = figures[largest, :, np.arange(len(u))].T
-        return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+        results[:, is_defined] = figures[largest, :, np.arange(len(u))].T
+        return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
 
-    return Dependence(**run_step(f"dependence/{name}", find))
+    return Dependence(**run_step(f"dependence/{name}", measure_all))
 
 
 def dependence_out_of_fold(
@@ -270,7 +269,7 @@ def dependence_out_of_fold(
         Whether the mean excess within folds replaced the pooled excess. This is False if a fold has fewer
         than :data:`ENOUGH_ROWS` rows, or too few groups to permute.
     """
-    of = partial(
+    measured = partial(
         dependence_of,
         dataset,
         out_of_fold.predictions,
@@ -279,24 +278,26 @@ def dependence_out_of_fold(
         random_state=random_state,
         run_step=run_step,
     )
-    together = of(np.arange(dataset.n_rows), name="together")
+    pooled = measured(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
-        return together, diluted
+        return pooled, diluted
     # The total number of permutations over all folds equals the number for one floor on all rows.
-    few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
+    count = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     folds = enumerate(out_of_fold.held_out)
-    by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in folds], axis=1)
+    by_fold = np.stack(
+        [measured(rows, n_permutations=count, name=f"{f}").excess for f, rows in folds], axis=1
+    )
     mean = mean_of_folds(by_fold)
-    diluted = mean - 2 * standard_error(by_fold) > together.excess
-    value = np.where(diluted, together.floor + mean, together.value)
-    return replace(together, value=value), diluted
+    diluted = mean - 2 * standard_error(by_fold) > pooled.excess
+    value = np.where(diluted, pooled.floor + mean, pooled.value)
+    return replace(pooled, value=value), diluted
 
 
 def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     if dataset.group is not None and dataset.group.iloc[rows].nunique() < MIN_GROUPS:
         return False
-    return len(rows) >= ENOUGH_ROWS
+    return len(rows) >= MIN_FOLD_ROWS
 
 
 def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -336,7 +337,7 @@ def _folds(
         # If the scored rows were used for early stopping, their loss would be optimistic.
         if dataset.group is None:
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
-            watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
+            stopping_rows, train = np.split(order, [round(STOPPING_SHARE * len(order))])
         else:
             inner = folds(
                 part.train,
@@ -344,8 +345,8 @@ def _folds(
                 random_state=seed_of(Stream.FOLD_STOPPING_ROWS, random_state, f),
                 groups=dataset.groups,
             )[0]
-            watched, train = inner.validation, inner.train
-        splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
+            stopping_rows, train = inner.validation, inner.train
+        splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(stopping_rows)))
     return held_out, tuple(splits)
 
 

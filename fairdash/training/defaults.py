@@ -26,15 +26,15 @@ from fairdash.training.splits import TEST_SHARE
 from fairdash.utils.records import to_plain
 
 #: Fair methods that a run trains in addition to the default fair method.
-METHODS_BESIDE = ("chi2_kde", "hgr_nn")
+FURTHER_METHODS = ("chi2_kde", "hgr_nn")
 #: Weights λ that cover the whole trade-off on the Crime data and the household data. For other data, a pilot
 #: finds the same number of weights.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 #: Weights λ for a preview. The largest weight is 2,000 times the smallest, because the relevant range is
 #: unknown.
-LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
+PREVIEW_LAMS = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
 #: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ.
-LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
+PREVIEW_TARIFF_LAMS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
 #: For tables with at least this number of rows, a split takes long and its results have little noise, so the
 #: number of splits is the second number, the minimum for a confidence interval.
@@ -46,14 +46,14 @@ VALIDATION_SHARE = 0.2
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
 #: Maximum number of cells of a preview with tariffs, which takes about 20 seconds. Of larger tables, a sample
 #: of rows is used.
-MAX_NUMBERS = 15_000_000
+MAX_PREVIEW_CELLS = 15_000_000
 
 
 def default_methods(dataset: Dataset) -> tuple[str, ...]:
     """Return the ids of the standard model and of default fair methods that suit the sensitive columns."""
     several = len(dataset.roles.sensitive) > 1
     fair = [
-        method for method in (DEFAULT_METHOD, *METHODS_BESIDE) if METHODS[method].multivariate or not several
+        method for method in (DEFAULT_METHOD, *FURTHER_METHODS) if METHODS[method].multivariate or not several
     ]
     return (STANDARD, *fair)
 
@@ -82,7 +82,7 @@ def training_rows(n_rows: int) -> int:
 
 
 #: Settings whose defaults depend on the data.
-_OF_DATA = {"loss", "tweedie_power", "balance", *BUDGETED}
+_DATA_DEPENDENT = {"loss", "tweedie_power", "balance", *BUDGETED}
 #: Names for sentences of those fields of a plan whose own names are unclear.
 _TITLES = {
     "lams": "weights λ",
@@ -98,13 +98,13 @@ def current_defaults() -> dict[str, Any]:
     settings = to_plain(TrainingSettings())
     return {
         "fairdash": __version__,
-        "methods": [STANDARD, DEFAULT_METHOD, *METHODS_BESIDE],
+        "methods": [STANDARD, DEFAULT_METHOD, *FURTHER_METHODS],
         "lams": list(LAMS),
         "n_splits": N_SPLITS,
         "validation_share": VALIDATION_SHARE,
         "tune": True,
         "find_lams": True,
-        **{name: value for name, value in settings.items() if name not in _OF_DATA},
+        **{name: value for name, value in settings.items() if name not in _DATA_DEPENDENT},
     }
 
 
@@ -171,7 +171,7 @@ def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
     than a preview with networks.
     """
     if tariff_columns:
-        return min(1.0, MAX_NUMBERS / (n_rows * tariff_columns))
+        return min(1.0, MAX_PREVIEW_CELLS / (n_rows * tariff_columns))
     return 1.0 if n_rows <= MAX_ROWS else ROWS_DRAWN / n_rows
 
 
@@ -180,9 +180,9 @@ MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
 #: Amounts are treated as skewed if their standard deviation is at least this multiple of their mean. The
 #: ratio is 1 for an exponential distribution.
-_SPREAD = 1.0
+_MIN_VARIATION = 1.0
 #: The same limit for averages of several claims, which vary less than single claims.
-_SPREAD_OF_AVERAGES = 0.5
+_MIN_VARIATION_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
@@ -220,7 +220,7 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
         return "tweedie", f"the target is zero in {100 * zeros:.0f} % of rows"
     mean = float(np.average(target, weights=weight))
     averages = weight is not None and _counts(weight) and len(np.unique(weight)) > 1
-    spread = _SPREAD_OF_AVERAGES if averages else _SPREAD
+    spread = _MIN_VARIATION_OF_AVERAGES if averages else _MIN_VARIATION
     if np.average((target - mean) ** 2, weights=weight) >= (spread * mean) ** 2:
         if target.min() > 0:
             return "gamma", "the target is positive, and its standard deviation is about as large as its mean"

@@ -98,10 +98,10 @@ SHARE_OF_GPU = 0.5
 MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
 #: Number of values in memory per weight of a network: the weight, its gradient and the two moments of Adam.
-_A_WEIGHT = 4
+_VALUES_PER_WEIGHT = 4
 #: Number of values in memory per hidden unit and row: the value of the unit, its derivative and, for some of
 #: the time, its gradient.
-_A_UNIT = 2.5
+_VALUES_PER_UNIT = 2.5
 #: Number of rows that are predicted at once, which limits the memory of the hidden layers.
 ROWS_AT_ONCE = 4096
 
@@ -132,14 +132,14 @@ class StackMemory:
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
         trained_by = get_entry(METHODS, method, option="method")
         batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
-        a_row = _A_UNIT * sum(settings.hidden)
+        values_per_unit_row = _VALUES_PER_UNIT * sum(settings.hidden)
         penalty = trained_by.penalty_class()
         if penalty is not None:
-            a_row += penalty.floats_a_row(settings)
-        training = _A_WEIGHT * weights + batch * a_row
+            values_per_unit_row += penalty.values_per_row(settings)
+        training = _VALUES_PER_WEIGHT * weights + batch * values_per_unit_row
         at_once = max(a + b for a, b in itertools.pairwise([*settings.hidden, 1]))
         # Predictions of all rows are in memory in single and double precision at the same time.
-        predicting = _A_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
+        predicting = _VALUES_PER_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
         return cls(
             training=_BYTES * training,
             predicting=_BYTES * predicting,
@@ -166,7 +166,7 @@ class OutOfMemoryError(Exception):
     """Error if models trained together need too much memory; the caller then trains fewer models at once."""
 
 
-def too_little_memory() -> DeviceError:
+def memory_error() -> DeviceError:
     """Return the error for the user if a single model does not fit in memory."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
@@ -175,7 +175,7 @@ def too_little_memory() -> DeviceError:
 
 
 @contextmanager
-def naming_lack_of_memory() -> Iterator[None]:
+def convert_memory_errors() -> Iterator[None]:
     """Convert torch's memory errors, which differ between devices, into an OutOfMemoryError."""
     import torch
 

@@ -261,7 +261,7 @@ def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     return result
 
 
-def _middles(share: Array) -> Array:
+def _mid_ranks(share: Array) -> Array:
     """Return the mid-ranks in [0, 1]: the share of smaller values plus half the share of equal values."""
     return np.cumsum(share) - share / 2
 
@@ -270,7 +270,7 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
     """Return an embedding by normal scores of the mid-ranks, scaled to mean 0 and variance 1."""
     from scipy.special import ndtri
 
-    middle = _middles(share)
+    middle = _mid_ranks(share)
     chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
     knots = values[chosen]
     heights = ndtri(middle[chosen])
@@ -282,7 +282,7 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
 
 def _bins(values: Array, share: Array) -> tuple[Array, Array]:
     """Return an embedding by one function per quantile bin: 0 below, 1 above, linear within, then centred."""
-    edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
+    edges = np.searchsorted(_mid_ranks(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
     # If a knot is repeated, the function jumps there, so that a frequent number differs from smaller numbers.

@@ -40,7 +40,7 @@ _TEXT = re.compile(
     r"(?P<name>[a-z0-9_]+)\s*(?:<=|≤)\s*(?P<kind>floor\s*\+|\+)?\s*(?P<number>[0-9.]+(?:e-?[0-9]+)?)\s*(?P<percent>%?)",
     re.IGNORECASE,
 )
-_HOW_TO_WRITE = "Write a target such as hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%."
+_TARGET_HINT = "Write a target such as hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class Target:
 
 
 def _target_error(what: str) -> OptionError:
-    return OptionError.of(what, _HOW_TO_WRITE, column="target")
+    return OptionError.of(what, _TARGET_HINT, column="target")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +257,7 @@ def search_lam(
         within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
-    finer = _between(frame, plan, lam, reached=reached)
+    finer = _finer_lams(frame, plan, lam, reached=reached)
     if finer:
         more, more_notes, _ = _cross_validated(
             within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
@@ -305,12 +305,12 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         Frame with the columns of :func:`search_lam` up to ``excess``, and ``diverged``. The first row is the
         standard model, λ = 0.
     """
-    target, judged = plan.target, _with_target_met(frame, plan.target)
+    target, checked = plan.target, _with_target_met(frame, plan.target)
     symbol = REGISTRY[plan.measure].symbol
-    usable = judged[~judged["diverged"]]
+    usable = checked[~checked["diverged"]]
     fair = usable[usable["lam"] > 0]
-    if judged["diverged"].iloc[0] or fair.empty:
-        failed = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
+    if checked["diverged"].iloc[0] or fair.empty:
+        failed = "The standard model" if checked["diverged"].iloc[0] else "Every weight"
         raise OptionError.of(f"{failed} diverged in training", "Try a smaller learning rate.", column="lr")
     if target.kind == ERROR:
         met = fair[fair["meets"]]
@@ -366,20 +366,22 @@ def _measured_on(frame: pd.DataFrame, lam: float) -> str:
     return "all folds together"
 
 
-_BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
+_TARGET_COLUMNS = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
 def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
     """Return the frame with the additional columns ``increase`` and ``meets``."""
     increase = frame["loss"] / frame["loss"].iloc[0] - 1
-    judged = frame.assign(increase=increase)
-    return judged.assign(meets=(judged[_BOUNDED[target.kind]] <= target.at_most) & ~frame["diverged"])
+    checked = frame.assign(increase=increase)
+    return checked.assign(
+        meets=(checked[_TARGET_COLUMNS[target.kind]] <= target.at_most) & ~frame["diverged"]
+    )
 
 
-def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
+def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
     """Return the weights of a second round, or none if no two neighbours differ in meeting the target."""
-    judged = _with_target_met(frame, plan.target)
-    lams = judged["lam"].to_numpy()
+    checked = _with_target_met(frame, plan.target)
+    lams = checked["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
         # The error rises with λ, so the second round tries larger weights if the selected weight meets the
@@ -389,7 +391,7 @@ def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool)
         low, high = at - 1, at
     else:
         return []
-    if low < 0 or high == len(lams) or (judged["meets"].iloc[low] == judged["meets"].iloc[high]):
+    if low < 0 or high == len(lams) or (checked["meets"].iloc[low] == checked["meets"].iloc[high]):
         return []
     between = np.geomspace if lams[low] > 0 else np.linspace
     return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]

@@ -18,11 +18,11 @@ from torch import Tensor
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_an_epoch
+from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_per_epoch
 
 #: Minimum number of steps per epoch for methods with large mini-batches, unless the batch size of the
 #: settings gives fewer steps. An epoch may then use the rows several times.
-_STEPS = 8
+_MIN_STEPS_PER_EPOCH = 8
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,11 @@ class Batches:
         self.train = train
         fewest = min(len(rows) for rows in train)
         self.batch_size = min(max(batch_size, rows_a_step), fewest)
-        self.per_epoch = batches_an_epoch(fewest, batch_size)
+        self.per_epoch = batches_per_epoch(fewest, batch_size)
         if rows_a_step > batch_size:
-            self.per_epoch = min(self.per_epoch, max(batches_an_epoch(fewest, rows_a_step), _STEPS))
+            self.per_epoch = min(
+                self.per_epoch, max(batches_per_epoch(fewest, rows_a_step), _MIN_STEPS_PER_EPOCH)
+            )
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         # Dropout has separate generators, so that it does not change the mini-batches.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
@@ -252,7 +254,7 @@ class MinimaxTrainer:
             self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters))
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
-        psi, gradient_of_u = self._play_adversary(u.detach(), batch)
+        psi, gradient_of_u = self._step_adversaries(u.detach(), batch)
         # This gives the gradient of L(h(X), Y) + λ Ψ(U, V) by φ, because Ψ depends on φ only through u.
         # Passing gradient_of_u to torch as output gradients would import sympy, which takes a second in a new
         # process.
@@ -279,7 +281,7 @@ class MinimaxTrainer:
             mean = (deviance * batch.weight).sum(dim=(1, 2)) / batch.weight.sum(dim=(1, 2))
         return mean / self.scale
 
-    def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _step_adversaries(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Update the adversaries at fixed u, and return Ψ (K,) before their last step, and λ ∂Ψ/∂u.
 
         As in the algorithms of the supplement, the predictor and the last step of the adversary use the same
@@ -298,7 +300,7 @@ class MinimaxTrainer:
         psi = penalty(u, *inputs)
         if self.ascent is None:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-        elif penalty.climbs_itself:
+        elif penalty.maximises_psi:
             slope, *gradients = torch.autograd.grad(psi.sum(), [u, *self.ascent.parameters])
             self.ascent.step(gradients)
         else:
@@ -325,11 +327,11 @@ class BestEpoch:
         self.weights = trainer.descent.weights.clone()
 
     @property
-    def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
+    def best_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the score, the number and the weights of the best epoch so far, for each model."""
         return self.score, self.epoch, self.weights
 
-    def look(self, epoch: int) -> None:
+    def update(self, epoch: int) -> None:
         """Score the models on the validation rows, and store the weights of models with a better score.
 
         After `patience` epochs without a better score, the stored weights of a model no longer change, so
@@ -342,7 +344,7 @@ class BestEpoch:
         self.epoch.copy_(torch.where(better, epoch, self.epoch))
         self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
 
-    def is_over_after(self, epoch: int) -> bool:
+    def all_stopped(self, epoch: int) -> bool:
         """Return whether every model has diverged or had no better score for `patience` epochs."""
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 

@@ -23,7 +23,7 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, StepRunner, independent, reused, run_directly, within
 from fairdash.training.device import (
     Device,
-    too_little_memory,
+    memory_error,
 )
 from fairdash.training.importance import PermutationPlan, importance_of_all
 from fairdash.training.methods import METHODS
@@ -167,7 +167,7 @@ def train_models(
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
     # Each stack writes its predictions into one array, because concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
-    done, halved = 0.0, False
+    done, is_halved = 0.0, False
 
     def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
         names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
@@ -176,7 +176,7 @@ def train_models(
         )
 
     def train(name: str, start: int, end: int, is_half: bool) -> None:
-        nonlocal done, halved
+        nonlocal done, is_halved
         stack = models[start:end]
         report = StackReporter(
             progress,
@@ -193,9 +193,9 @@ def train_models(
             parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack
             done += work_of(stack)
         elif is_half or len(stack) == 1:
-            raise too_little_memory()
+            raise memory_error()
         else:
-            halved, middle = True, start + len(stack) // 2
+            is_halved, middle = True, start + len(stack) // 2
             train_all([(start, middle), (middle, end)], are_halves=True)
 
     train_all(stacks)
@@ -218,7 +218,7 @@ def train_models(
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,
-        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if halved else "", *of_stacks]))),
+        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if is_halved else "", *of_stacks]))),
         importance=importance_of_all(results, members) if importance else None,
         curves=pd.concat(itertools.chain(*curves), ignore_index=True),
         networks=tuple(
@@ -236,17 +236,17 @@ def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[
         range(len(models)), key=lambda k: (models[k].method, models[k].settings.stack_key)
     ):
         stack: list[int] = []
-        most = 0
+        max_models = 0
         for _, of_split in itertools.groupby(group, key=lambda k: models[k].split):
             indices = list(of_split)
-            most = most or trainer.models_per_stack(models[indices[0]])
-            if stack and len(stack) + len(indices) > most:
+            max_models = max_models or trainer.models_per_stack(models[indices[0]])
+            if stack and len(stack) + len(indices) > max_models:
                 stacks.append(stack)
                 stack = []
             stack += indices
-            while len(stack) > most:
-                stacks.append(stack[:most])
-                stack = stack[most:]
+            while len(stack) > max_models:
+                stacks.append(stack[:max_models])
+                stack = stack[max_models:]
         stacks.append(stack)
     return stacks
 

@@ -255,11 +255,11 @@ def search_settings(
         if progress is not None:
             progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * (fold + 1) / plan.n_folds)
     frame = _frame(candidates, out_of_fold, by_fold, lam)
-    priced = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
+    penalty_text = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
     return SearchResult(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),
-        rule=f"the smallest mean of loss{priced} over the held-out rows of {plan.n_folds} folds "
+        rule=f"the smallest mean of loss{penalty_text} over the held-out rows of {plan.n_folds} folds "
         f"({within.n_rows:,} rows in total)",
         measure=measure,
         seconds=time.monotonic() - started,

@@ -173,7 +173,7 @@ class TrainingSettings:
 
     def steps_an_epoch(self, n_rows: int) -> int:
         """Return the number of mini-batches per epoch for `n_rows` training rows, at least 1."""
-        return batches_an_epoch(n_rows, self.batch_size)
+        return batches_per_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
         """Return settings whose number of steps on `on` rows equals that of these settings on `n_rows` rows.
@@ -208,7 +208,7 @@ _MIN_BATCH, _MAX_BATCH = 256, 2048
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Ratio of the number of epochs to the number of warm-up epochs.
-_EPOCHS_A_WARM_UP = 6
+_EPOCHS_PER_WARM_UP_EPOCH = 6
 #: The default weight decay is the first number divided by the number of rows, and at most the second number.
 #: It decreases with the number of rows, because its penalty is added to the mean loss per row.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
@@ -250,12 +250,12 @@ def budget_of(
         grown = min(max(_power_of_2(n_rows / 16), _MIN_BATCH), _MAX_BATCH)
         batch_size = max(grown, _power_of_2(n_rows / 180))
     if n_epochs is None:
-        n = round(STEPS / batches_an_epoch(n_rows, batch_size))
+        n = round(STEPS / batches_per_epoch(n_rows, batch_size))
         n_epochs = min(max(n, _MIN_EPOCHS), _MAX_EPOCHS)
     return {
         "batch_size": batch_size,
         "n_epochs": n_epochs,
-        "warm_up_epochs": round(n_epochs / _EPOCHS_A_WARM_UP),
+        "warm_up_epochs": round(n_epochs / _EPOCHS_PER_WARM_UP_EPOCH),
         "weight_decay": weight_decay_of(n_rows),
     }
 
@@ -270,7 +270,7 @@ def _power_of_2(value: float) -> int:
     return 1 << max(int(value), 1).bit_length() - 1
 
 
-def batches_an_epoch(n_rows: int, batch_size: int) -> int:
+def batches_per_epoch(n_rows: int, batch_size: int) -> int:
     """Return the number of full mini-batches in `n_rows` rows, at least 1.
 
     A smaller last mini-batch would have noisier means and variances, so its rows are left out until the next

@@ -26,9 +26,9 @@ Rows = NDArray[np.int64]
 
 RANDOM, GROUP, TIME = "random", "group", "time"
 #: Share of the rows by which the test window of a split by time is earlier than that of the previous split.
-_STEP = 0.05
+_WINDOW_STEP = 0.05
 #: Minimum share of the rows that are earlier than any test window.
-_MIN_BEFORE = 0.2
+_MIN_EARLIER_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ def checked_kind(dataset: Dataset, kind: str) -> str:
     """Return `kind` if the data set has the column that it needs; otherwise, raise an OptionError."""
     role = get_entry(SPLITS, kind, option="split").role
     if role and getattr(dataset, role) is None:
-        raise _fault(
+        raise _option_error(
             "split",
             f"Splits by {role} need a column with the role {role}",
             f"Choose a column for the role {role}.",
@@ -156,7 +156,7 @@ def _by_group(
     assert groups is not None
     if groups.max() + 1 < 5:
         hint = "Choose a column with at least 5 groups, or random splits."
-        raise _fault("split", "There are too few groups for training and test rows", hint)
+        raise _option_error("split", "There are too few groups for training and test rows", hint)
 
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -178,14 +178,14 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     assert dataset.time is not None
     time = dataset.time.to_numpy()
     splits: list[Split] = []
-    for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
-        split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
+    for j in range(round((1 - TEST_SHARE - _MIN_EARLIER_SHARE) / _WINDOW_STEP) + 1):
+        split = _window(time, 1 - TEST_SHARE - j * _WINDOW_STEP, validation_share)
         # Rows with the same time are in the same window, so windows may be equal if there are few different
         # times.
         if split is not None and not any(np.array_equal(split.test, earlier.test) for earlier in splits):
             splits.append(split)
     if len(splits) < n_splits:
-        raise _fault(
+        raise _option_error(
             "n_splits",
             f"“{dataset.time.name}” allows only {len(splits)} different splits by time",
             f"Choose at most {len(splits)} splits." if splits else "Choose another column, or random splits.",
@@ -215,7 +215,7 @@ def _window(time: NDArray[np.float64], begin: float, validation_share: float) ->
     return Split(earlier, np.flatnonzero(inside), validation)
 
 
-def _fault(option: str, what: str, hint: str) -> OptionError:
+def _option_error(option: str, what: str, hint: str) -> OptionError:
     return OptionError.of(what, hint, column=option)
 
 

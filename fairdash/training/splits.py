@@ -45,7 +45,7 @@ class Split:
         return {name: rows for name, rows in parts.items() if len(rows)}
 
 
-def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
+def constant_parts(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
     """Return the indices of those `parts` (arrays of row numbers) in which a column is constant."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
@@ -58,7 +58,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
     ------
     DataError
     """
-    if constant := of_one_value(target, [split.train for split in splits]):
+    if constant := constant_parts(target, [split.train for split in splits]):
         raise DataError.of(
             f"the target has the same value in all training rows of {len(constant)} of {len(splits)} splits",
             "Give more rows with other values, or use a different random_state or kind of split.",
@@ -83,7 +83,7 @@ def undefined_in_words(
     DataError
         Raised if an attribute is constant in every part.
     """
-    constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
+    constant = {str(name): constant_parts(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
         if all(len(constant[column]) == len(parts) for column in columns):
             what = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"

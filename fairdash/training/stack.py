@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
-from fairdash.training.capture import NOT_RECORDED, Repeated, stream_of_its_own
+from fairdash.training.capture import NOT_RECORDED, Repeated, separate_stream
 from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
@@ -189,13 +189,13 @@ def train_stack(
         data, models, objective=objective, batch_seeds=batch_seeds, device=device
     )
     which_split = [model.split for model in models]
-    remembered = () if best is None else best.remembered
-    begun = 0 if state is None else go_on(state, trainer, batches, remembered)
-    epochs = range(begun + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
+    best_tensors = () if best is None else best.best_tensors
+    first_epoch = 0 if state is None else restore_state(state, trainer, batches, best_tensors)
+    epochs = range(first_epoch + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
     last_epoch, is_over, note = _train_epochs(
         trainer, batches, settings, best, epochs=epochs, on_step=on_step, on_epoch=on_epoch
     )
-    state = None if is_over else state_of(trainer, batches, remembered, epoch=last_epoch)
+    state = None if is_over else state_of(trainer, batches, best_tensors, epoch=last_epoch)
     last = torch.full((len(models),), last_epoch)
     factor, shift = np.ones(len(models)), np.zeros(len(models))
     best_epoch = (last if best is None else best.restore()).cpu().numpy()
@@ -311,13 +311,13 @@ def _train_epochs(
     step = (epochs.start - 1) * batches.per_epoch
     totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
 
-    def play(fair: bool) -> None:
+    def train_step(fair: bool) -> None:
         totals.add_(trainer.step(batches.take(), fair=fair))
 
     device = trainer.lam.device.type
-    step_of = {fair: Repeated(partial(play, fair), device=device) for fair in (False, True)}
+    step_of = {fair: Repeated(partial(train_step, fair), device=device) for fair in (False, True)}
     last, is_over = epochs.stop - 1, epochs.stop > settings.n_epochs
-    with stream_of_its_own(device):
+    with separate_stream(device):
         for epoch in epochs:
             fair = epoch > settings.warm_up_epochs
             totals.zero_()
@@ -330,12 +330,12 @@ def _train_epochs(
                 error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
                 on_epoch(epoch, error, dependence)
             if best is not None and fair:
-                best.look(epoch)
-                if best.is_over_after(epoch):
+                best.update(epoch)
+                if best.all_stopped(epoch):
                     last, is_over = epoch, True
                     break
-    is_refused = any(repeated.is_refused for repeated in step_of.values())
-    return last, is_over, NOT_RECORDED if is_refused else ""
+    recording_failed = any(repeated.recording_failed for repeated in step_of.values())
+    return last, is_over, NOT_RECORDED if recording_failed else ""
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
@@ -406,28 +406,30 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
     arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    arrays["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
+    arrays["steps"] = np.array([0 if each is None else each.steps for each in _optimisers(trainer)])
     return arrays | {"epoch": np.array(epoch)}
 
 
-def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
+def restore_state(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
     """Restore the state of a training, and return the number of its last epoch."""
     for name, tensor in _tensors(trainer, best):
         tensor.copy_(torch.from_numpy(state[name]))
     for generator, numbers in zip(batches.all_generators, state["random"], strict=True):
         generator.set_state(torch.from_numpy(numbers.copy()))
-    for player, steps in zip(_players(trainer), state["steps"].tolist(), strict=True):
-        if player is not None:
-            player.steps = steps
+    for optimiser, steps in zip(_optimisers(trainer), state["steps"].tolist(), strict=True):
+        if optimiser is not None:
+            optimiser.steps = steps
     return int(state["epoch"])
 
 
-def _players(trainer: MinimaxTrainer) -> tuple[StackedAdam | None, ...]:
+def _optimisers(trainer: MinimaxTrainer) -> tuple[StackedAdam | None, ...]:
     return trainer.descent, trainer.ascent
 
 
 def _tensors(trainer: MinimaxTrainer, best: Sequence[Tensor]) -> Iterator[tuple[str, Tensor]]:
     yield "alive", trainer.alive
-    for name, player in zip(("descent", "ascent"), _players(trainer), strict=True):
-        yield from ((f"{name}_{k}", each) for k, each in enumerate(() if player is None else player.buffers))
+    for name, optimiser in zip(("descent", "ascent"), _optimisers(trainer), strict=True):
+        yield from (
+            (f"{name}_{k}", each) for k, each in enumerate(() if optimiser is None else optimiser.buffers)
+        )
     yield from ((f"best_{k}", each) for k, each in enumerate(best))

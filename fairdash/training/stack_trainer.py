@@ -17,7 +17,7 @@ from fairdash.jobs.steps import Found, StepRunner
 from fairdash.training.device import (
     OutOfMemoryError,
     StackMemory,
-    naming_lack_of_memory,
+    convert_memory_errors,
 )
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_stack
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from fairdash.training.stack import StackData, State
 
 #: Approximate time of a leg, in seconds on a slow core, and maximum number of legs per stack.
-SECONDS_A_LEG, MAX_LEGS = 5.0, 20
+SECONDS_PER_LEG, MAX_LEGS = 5.0, 20
 #: Estimated time, in seconds on a slow core, per training row and unit of :func:`work_of`.
-_SECONDS_A_ROW = 1e-6
+_SECONDS_PER_ROW = 1e-6
 #: Estimated time, in seconds, of a step on a GPU, for any number of models.
-_SECONDS_A_BATCH = 3e-4
+_SECONDS_PER_BATCH = 3e-4
 #: Key of an encoding: index of the split, variance power of the loss, and embedding of the architecture.
 _Key: TypeAlias = "tuple[int, float, str | None]"
 
@@ -106,7 +106,7 @@ class StackTrainer:
         from fairdash.training.stack import train_stack
 
         used = sorted({model.split for model in stack})
-        with naming_lack_of_memory():
+        with convert_memory_errors():
             data = self._data(stack, used)
             trained = train_stack(
                 data,
@@ -251,7 +251,7 @@ def work_of(models: Sequence[StackedModel]) -> float:
 
 def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
     """Estimate the training time of models on `n_rows` training rows, in seconds on a slow core."""
-    return work_of(models) * n_rows * _SECONDS_A_ROW
+    return work_of(models) * n_rows * _SECONDS_PER_ROW
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
@@ -259,8 +259,8 @@ def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
-        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
-    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
+        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_PER_BATCH
+    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_PER_LEG)))
 
 
 def _leg(

@@ -15,11 +15,11 @@ from fairdash.jobs.steps import StepRunner, independent, reused, run_directly, w
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
-    LAMS_OF_FIRST_LOOK,
-    LAMS_OF_FIRST_TARIFFS,
     MANY_ROWS,
     N_SPLITS,
     N_SPLITS_OF_MANY_ROWS,
+    PREVIEW_LAMS,
+    PREVIEW_TARIFF_LAMS,
     VALIDATION_SHARE,
     default_methods,
     default_n_splits,
@@ -191,9 +191,11 @@ class Sweep(TrainingPlan):
     def _check(self, checks: Checks) -> None:
         for method in self.methods:
             get_entry(PATHS, method, option="method")
-        alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
+        is_valid_choice = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
         hint = "Combine “fair_tariff” only with “standard”, or train networks with the option tariff=True."
-        checks.require(alone, "methods", "“fair_tariff” can't be combined with methods for networks", hint)
+        checks.require(
+            is_valid_choice, "methods", "“fair_tariff” can't be combined with methods for networks", hint
+        )
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
             "methods",
@@ -253,12 +255,12 @@ def default_plan(
 ) -> Sweep:
     """Return the plan of a run, in which None is replaced by a value that suits the data."""
     training = default_settings(dataset) if settings is None else settings
-    own_methods = default_methods(dataset) if methods is None else tuple(methods)
+    chosen_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
     return Sweep(
-        methods=own_methods,
+        methods=chosen_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
-        find_lams=find_lams and own_methods != (STANDARD,),
+        find_lams=find_lams and chosen_methods != (STANDARD,),
         objective=objective,
         n_splits=default_n_splits(dataset.n_rows) if n_splits is None else n_splits,
         random_state=random_state,
@@ -283,7 +285,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
-        return replace(plan, lams=LAMS_OF_FIRST_TARIFFS, find_lams=False) if plan.find_lams else plan
+        return replace(plan, lams=PREVIEW_TARIFF_LAMS, find_lams=False) if plan.find_lams else plan
     settings = plan.settings
     if n_rows is not None:
         schedule: dict[str, Any] = budget_of(training_rows(n_rows))
@@ -291,7 +293,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     return replace(
         plan,
         methods=plan.methods[:2],
-        lams=LAMS_OF_FIRST_LOOK if plan.find_lams else plan.lams,
+        lams=PREVIEW_LAMS if plan.find_lams else plan.lams,
         find_lams=False,
         n_splits=1,
         tariff=False,
@@ -355,7 +357,7 @@ def train_sweep(
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    aside = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
+    holdout_rows = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
     # Training the models for the holdout rows takes about the same time as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
@@ -380,7 +382,7 @@ def train_sweep(
         return _predict_set_aside(
             dataset,
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
-            aside,
+            holdout_rows,
             device,
             lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
             within(run_step, "set-aside"),
@@ -402,14 +404,14 @@ def train_sweep(
             "weights, and means do not include them.",
         )
     trained = replace(trained, tuning=tuning, notes=notes)
-    if not len(aside):
+    if not len(holdout_rows):
         return trained
     if confirms and holdout is None:
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
-        holdout = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
+        holdout = SetAside.of(dataset, holdout_rows, members=members, predictions=trained.predictions[first])
     # Results for the holdout rows must not be visible, so predictions of the splits' models are removed.
-    trained.predictions[:, aside] = np.nan
+    trained.predictions[:, holdout_rows] = np.nan
     return replace(trained, set_aside=holdout)
 
 

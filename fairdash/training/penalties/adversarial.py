@@ -29,7 +29,7 @@ class HGRPenalty(BasePenalty):
         self.networks = HGRNetwork(hidden=settings.adversary_hidden, seeds=seeds, n_sensitive=s.shape[2])
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:
+    def values_per_row(settings: TrainingSettings) -> float:
         """Return the number of values per row for the units of f and g and for their derivatives."""
         return 3.2 * sum(settings.adversary_hidden)
 
@@ -70,7 +70,7 @@ class RatioPenalty(BasePenalty):
         return normal_scores(s, train, weight)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:
+    def values_per_row(settings: TrainingSettings) -> float:
         """Return the number of values per row for the units of the network at samples from P and from Q."""
         return 2.2 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
@@ -121,7 +121,7 @@ class Chi2Penalty(RatioPenalty):
     unstable, because the largest ratio in a batch dominates Ψ.
     """
 
-    climbs_itself = False
+    maximises_psi = False
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ (K,), above −1; Ψ can be negative if the adversary is not yet adapted to the predictor."""

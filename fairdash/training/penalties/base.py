@@ -36,7 +36,7 @@ class BasePenalty(nn.Module):
 
     #: True if the adversary maximises Ψ, so that one backward pass gives the gradients of predictor and
     #: adversary.
-    climbs_itself = True
+    maximises_psi = True
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class BasePenalty(nn.Module):
         return torch.stack(encoded)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
         """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 16.0
 

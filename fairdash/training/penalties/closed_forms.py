@@ -39,15 +39,15 @@ class PearsonPenalty(BasePenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), from 0 to 1."""
         share = shares(sample_weight)
-        part = shares_of_rows(u, share)
+        row_share = shares_of_rows(u, share)
         columns = standardise(v, share).transpose(1, 2)
-        among = torch.bmm(columns * part.transpose(1, 2), columns.transpose(1, 2))
+        correlations = torch.bmm(columns * row_share.transpose(1, 2), columns.transpose(1, 2))
         identity = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
-        c = torch.bmm(columns, part * standardise(u, share))
-        among = torch.lerp(among, identity.expand_as(among), _RIDGE_OF_COLUMNS)
+        c = torch.bmm(columns, row_share * standardise(u, share))
+        correlations = torch.lerp(correlations, identity.expand_as(correlations), _RIDGE_OF_COLUMNS)
         # solve_ex does not check for singular matrices, which the ridge prevents. The check would make the
         # host wait for the device.
-        weights, _ = torch.linalg.solve_ex(among, c.detach())
+        weights, _ = torch.linalg.solve_ex(correlations, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
         # R is computed as cᵀα with constant α = C⁻¹c / R. Because α is optimal, a change of α does not change
         # R to first order. At R = 0, this gradient is finite, unlike that of the square root.
@@ -57,15 +57,15 @@ class PearsonPenalty(BasePenalty):
 
 #: Values are clipped at this number of standard deviations, so that an outlier does not enlarge the grid of
 #: all models. Clipping U or S can only reduce χ².
-_LARGEST = 4.0
+_MAX_VALUE = 4.0
 #: Number of bandwidths by which the grid extends beyond the largest values; it contains 99.7 % of the mass of
 #: a kernel at these values.
-_BEYOND = 3.0
+_GRID_MARGIN = 3.0
 #: Maximum of the squared distance in exp(−distance²). Larger distances would give numbers below the normal
 #: range of float32, for which exp takes five times as long.
-_FURTHEST = 30.0
+_MAX_EXPONENT = 30.0
 #: A grid line with a smaller marginal mass contains only rounding errors.
-_NO_MASS = 1e-12
+_MIN_MASS = 1e-12
 
 
 class KDEPenalty(BasePenalty):
@@ -101,7 +101,7 @@ class KDEPenalty(BasePenalty):
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
         # The comparison is written so that NaN is not treated as empty; a model whose U is NaN then gets Ψ =
         # NaN.
-        empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
+        empty = (rows <= _MIN_MASS) | (columns <= _MIN_MASS)
         product = torch.where(empty, 1.0, rows * columns)
         # Ψ is computed as a sum of squares, because the subtraction of 1 from a number near 1 would lose
         # digits.
@@ -113,12 +113,12 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
     """Return the kernels (K, G, batch) of rows x (K, 1, batch) at G grid lines."""
     # With unequal weights, the effective number of rows is smaller and kernels are wider, so the grid for
     # equal weights is fine enough.
-    lines = math.ceil(2 * _LARGEST * x.shape[2] ** (1 / 6) + 2 * _BEYOND) + 1
+    lines = math.ceil(2 * _MAX_VALUE * x.shape[2] ** (1 / 6) + 2 * _GRID_MARGIN) + 1
     # The unit of all lengths is √2 bandwidths.
     unit = 2**0.5 * bandwidth
     index = torch.arange(lines, dtype=x.dtype, device=x.device)[:, None] * 0.5**0.5
-    line = index - (_LARGEST / unit + _BEYOND * 0.5**0.5)
-    kernels: Tensor = _Kernels.apply(x.clamp(-_LARGEST, _LARGEST) / unit, line)
+    line = index - (_MAX_VALUE / unit + _GRID_MARGIN * 0.5**0.5)
+    kernels: Tensor = _Kernels.apply(x.clamp(-_MAX_VALUE, _MAX_VALUE) / unit, line)
     return kernels
 
 
@@ -128,7 +128,7 @@ class _Kernels(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:
         distance = line - x
-        kernels = (distance * distance).clamp_(max=_FURTHEST).neg_().exp_()
+        kernels = (distance * distance).clamp_(max=_MAX_EXPONENT).neg_().exp_()
         ctx.save_for_backward(distance, kernels)
         return kernels
 
@@ -140,14 +140,14 @@ class _Kernels(torch.autograd.Function):
 
 
 #: Constant that is added to the covariance of the kernels, which would be 0 for a constant U.
-_TINY = 1e-6
+_CONSTANT = 1e-6
 #: If the sum of squared correlations is below this threshold, Ψ is set to 0. For a constant U, the sum is a
 #: rounding error of about 1e-10 in single precision, and LAPACK may fail.
-_NO_LINK = 1e-8
+_MIN_SQUARE = 1e-8
 
 
 @dataclass(frozen=True)
-class Bumps:
+class GaussianKernels:
     """Gaussian kernels of the standardised U, with equally spaced centres from −`reach` to `reach`."""
 
     count: int
@@ -166,7 +166,7 @@ class Bumps:
         return inside - centres[:, None]
 
 
-_BUMPS = Bumps(10, 2.5)
+_KERNELS_OF_U = GaussianKernels(10, 2.5)
 
 
 class SplineHGRPenalty(BasePenalty):
@@ -199,12 +199,12 @@ class Moments(NamedTuple):
     """Functions of U and of S on a batch, and their covariance matrices.
 
     `values` are kernels of U (K, count, batch), contiguous along the batch for fast sums, and `centred` are
-    kernels minus their means. `part` contains the weights of the rows, `mean` is the mean of v, and a, b and
-    c are the matrices A, B and C of :class:`SplineHGRPenalty`.
+    kernels minus their means. `row_share` contains the weights of the rows, `mean` is the mean of v, and a, b
+    and c are the matrices A, B and C of :class:`SplineHGRPenalty`.
     """
 
     inside: Tensor
-    part: Tensor
+    row_share: Tensor
     values: Tensor
     centred: Tensor
     v: Tensor
@@ -214,34 +214,36 @@ class Moments(NamedTuple):
     c: Tensor
 
     @classmethod
-    def of(cls, bumps: Bumps, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
+    def of(cls, basis: GaussianKernels, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
         """Compute the moments from standardised z (K, batch, 1) and functions v (K, batch, q)."""
-        inside = z.transpose(1, 2).clamp(-bumps.reach, bumps.reach)
+        inside = z.transpose(1, 2).clamp(-basis.reach, basis.reach)
         if share is None:
-            part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
+            row_share = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
         else:
-            part = share.transpose(1, 2)
-        values = torch.exp(bumps.distances(inside).square_().mul_(-0.5 / bumps.width**2))
-        centred = values - (part * values).sum(dim=2, keepdim=True)
-        weighed = part * centred
-        a = torch.bmm(weighed, centred.transpose(1, 2))
-        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _TINY
+            row_share = share.transpose(1, 2)
+        values = torch.exp(basis.distances(inside).square_().mul_(-0.5 / basis.width**2))
+        centred = values - (row_share * values).sum(dim=2, keepdim=True)
+        weighted = row_share * centred
+        a = torch.bmm(weighted, centred.transpose(1, 2))
+        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _CONSTANT
         a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
-        c = torch.bmm(weighed, v)
-        mean = torch.bmm(part.expand(len(v), -1, -1), v)
-        b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
+        c = torch.bmm(weighted, v)
+        mean = torch.bmm(row_share.expand(len(v), -1, -1), v)
+        b = torch.bmm((row_share.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
         # On the training rows, functions of S have variance 1, so the mean of the diagonal is 1. If S is
         # constant in a batch, only the ridge remains, and Ψ is 0.
         b.diagonal(dim1=1, dim2=2).add_(RIDGE)
-        return cls(inside, part, values, centred, v, mean, a, b, c)
+        return cls(inside, row_share, values, centred, v, mean, a, b, c)
 
-    def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
+    def slope(self, basis: GaussianKernels, gradient_of_kernels: Tensor) -> Tensor:
         """Return ∂Ψ/∂z (K, batch, 1) from derivatives of Ψ by the kernels, divided by the rows' weights."""
         # The derivative of a kernel is φ′(z) = −(z − centre) / width² φ.
-        weighted = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
-        slope = -self.part / bumps.width**2 * weighted
+        weighted = (
+            basis.distances(self.inside).mul_(self.values).mul_(gradient_of_kernels).sum(dim=1, keepdim=True)
+        )
+        slope = -self.row_share / basis.width**2 * weighted
         # Values of U beyond the outermost centres are clipped, so their derivative is 0.
-        return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
+        return torch.where(self.inside.abs() < basis.reach, slope, 0.0).transpose(1, 2)
 
 
 #: Number of times that a matrix is squared, and number of squarings after which it is rescaled, because
@@ -283,21 +285,21 @@ class _CanonicalCorrelation(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
-        moments = Moments.of(_BUMPS, z, v, share)
+        moments = Moments.of(_KERNELS_OF_U, z, v, share)
         # cholesky_ex raises no errors, so a model whose U is not finite does not stop the other models.
         lower, _ = torch.linalg.cholesky_ex(moments.a)
         half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
         lower_b, _ = torch.linalg.cholesky_ex(moments.b)
-        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, bumps)
+        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, count)
         square = torch.bmm(m.transpose(1, 2), m)
-        sound = torch.isfinite(square).all(dim=2).all(dim=1)
-        linked = sound & (square.diagonal(dim1=1, dim2=2).sum(dim=1) > _NO_LINK)
-        value, vector = leading_pair(torch.where(linked[:, None, None], square, 0.0))
-        psi = torch.where(sound, value.clamp_min(0.0).sqrt(), torch.nan)
+        finite = torch.isfinite(square).all(dim=2).all(dim=1)
+        correlated = finite & (square.diagonal(dim1=1, dim2=2).sum(dim=1) > _MIN_SQUARE)
+        value, vector = leading_pair(torch.where(correlated[:, None, None], square, 0.0))
+        psi = torch.where(finite, value.clamp_min(0.0).sqrt(), torch.nan)
 
         alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vector, upper=True)
         beta = torch.linalg.solve_triangular(lower_b.transpose(1, 2), torch.bmm(m, vector), upper=True)
-        beta = torch.where(linked[:, None, None], beta / psi.clamp_min(1e-12)[:, None, None], 0.0)
+        beta = torch.where(correlated[:, None, None], beta / psi.clamp_min(1e-12)[:, None, None], 0.0)
         ctx.save_for_backward(*moments, psi, alpha, beta)
         return psi
 
@@ -310,14 +312,14 @@ class _CanonicalCorrelation(torch.autograd.Function):
         g = torch.bmm(m.v - m.mean, beta).transpose(1, 2)
         # The derivative is ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), where the last term comes
         # from the ridge, which is proportional to the mean of the diagonal.
-        shrink = psi * (RIDGE / _BUMPS.count) * (alpha * alpha).sum(dim=1, keepdim=True)
-        of_bumps = torch.baddbmm(-shrink * m.centred, alpha, g - psi * f)
-        return grad_outputs[0][:, None, None] * m.slope(_BUMPS, of_bumps), None, None
+        shrink = psi * (RIDGE / _KERNELS_OF_U.count) * (alpha * alpha).sum(dim=1, keepdim=True)
+        gradient_of_kernels = torch.baddbmm(-shrink * m.centred, alpha, g - psi * f)
+        return grad_outputs[0][:, None, None] * m.slope(_KERNELS_OF_U, gradient_of_kernels), None, None
 
 
 #: Kernels with a wider range than in SplineHGRPenalty, because estimators on new rows also use the tails of
 #: U.
-_WIDE_BUMPS = Bumps(12, 3.5)
+_WIDE_KERNELS = GaussianKernels(12, 3.5)
 
 
 class CanonicalPenalty(SplineHGRPenalty):
@@ -354,9 +356,9 @@ class _SquaredCorrelations(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
-        m = Moments.of(_WIDE_BUMPS, z, v, share)
+        m = Moments.of(_WIDE_KERNELS, z, v, share)
         # cholesky_ex raises no errors, so a model whose U is not finite does not stop the other models.
-        ac = solve_by(torch.linalg.cholesky_ex(m.a)[0], m.c)  # A⁻¹C, (K, bumps, q)
+        ac = solve_by(torch.linalg.cholesky_ex(m.a)[0], m.c)  # A⁻¹C, (K, count, q)
         acb = solve_by(torch.linalg.cholesky_ex(m.b)[0], ac.transpose(1, 2)).transpose(1, 2)
         ctx.save_for_backward(*m, ac, acb)
         return (acb * m.c).sum(dim=(1, 2))
@@ -368,7 +370,7 @@ class _SquaredCorrelations(torch.autograd.Function):
         of_a = torch.bmm(acb, ac.transpose(1, 2))  # A⁻¹CB⁻¹CᵀA⁻¹
         # The derivative is ∂Ψ/∂φ_i = 2 w_i (A⁻¹CB⁻¹ g_i − of_a φ̃_i − ridge tr(of_a) φ̃_i / P), where the
         # last term comes from the ridge, which is proportional to the mean of the diagonal.
-        shrink = (RIDGE / _WIDE_BUMPS.count) * of_a.diagonal(dim1=1, dim2=2).sum(dim=1)
+        shrink = (RIDGE / _WIDE_KERNELS.count) * of_a.diagonal(dim1=1, dim2=2).sum(dim=1)
         of_a.diagonal(dim1=1, dim2=2).add_(shrink[:, None])
-        of_bumps = torch.bmm(acb, (m.v - m.mean).transpose(1, 2)) - torch.bmm(of_a, m.centred)
-        return 2 * grad_outputs[0][:, None, None] * m.slope(_WIDE_BUMPS, of_bumps), None, None
+        gradient_of_kernels = torch.bmm(acb, (m.v - m.mean).transpose(1, 2)) - torch.bmm(of_a, m.centred)
+        return 2 * grad_outputs[0][:, None, None] * m.slope(_WIDE_KERNELS, gradient_of_kernels), None, None

@@ -49,7 +49,7 @@ class JointDistancePenalty(BasePenalty):
         return _encoded(s, train, weight, together=False)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004
         """Return the number of values per row: its features in two row orders, and cumulative sums."""
         return 2.5 * _FEATURES
 

@@ -123,7 +123,7 @@ class GDPPenalty(BasePenalty):
         return normal_scores(s, train, weight)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
         """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 1.5 * _LINES
 

@@ -92,7 +92,7 @@ N_LEVELS = 1000
 #: smaller in the tails.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Number of bandwidths beyond which the kernel is 0, so that it does not mix distant values of a discrete s.
-_REACH = 5.0
+_MAX_DISTANCE = 5.0
 #: Bandwidth along s for classes, divided by the share of the rarest class. On the scale of ranks, the
 #: distance between two classes is at least the share of the rarest class.
 _CLASS_BANDWIDTH = 0.1
@@ -278,9 +278,9 @@ def fit_barycentre(
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
-    rising = np.argsort(sensitive, kind="stable")
-    rising = rising[weight[rising] > 0]
-    y, sensitive, weight = y[rising], sensitive[rising], weight[rising]
+    order = np.argsort(sensitive, kind="stable")
+    order = order[weight[order] > 0]
+    y, sensitive, weight = y[order], sensitive[order], weight[order]
     values, which = np.unique(sensitive, return_inverse=True)
     of_values = np.bincount(which, weight)
     if classes:
@@ -293,19 +293,19 @@ def fit_barycentre(
     cumulative = np.concatenate([[0.0], np.cumsum(of_values)])
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
     ranks = _node_ranks(rank, weight, bandwidth)
-    around = _Around(ranks, rank, weight, bandwidth)
+    smoother = _LocalSmoother(ranks, rank, weight, bandwidth)
     nodes = _scores(ranks)
     where = between(nodes, _scores(rank))
 
     mean = float(weight @ y)
-    centres = mean + around.lines(y - mean)
+    centres = mean + smoother.lines(y - mean)
     deviation = y - interpolated(centres, where)
     size = np.abs(deviation)
-    typical = float(weight @ size)
+    mean_size = float(weight @ size)
     spreads = np.full(len(nodes), 1.0)
-    if typical > 0:
-        spreads = np.exp(around.lines(np.log(np.maximum(size, _MIN_DEVIATION * typical))))
-    shapes = around.quantiles(deviation / interpolated(spreads, where))
+    if mean_size > 0:
+        spreads = np.exp(smoother.lines(np.log(np.maximum(size, _MIN_DEVIATION * mean_size))))
+    shapes = smoother.quantiles(deviation / interpolated(spreads, where))
     # Between two nodes, the distribution is almost a linear function of the rank, so averages over rows are
     # replaced by averages over nodes. The small change of the mean that results is subtracted below.
     left, right, share = where
@@ -362,7 +362,7 @@ def price_of_independence(
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
+class _LocalSmoother:
     """Smoothing of values in the calibration rows around the ranks of the nodes.
 
     Kernels are functions of ranks, so that all nodes have the same number of neighbouring rows. Lines are
@@ -405,7 +405,7 @@ class _Around:
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
         """Return a slice of the rows near a node, and their weights in averages around the node."""
-        reach = _REACH * self.bandwidth
+        reach = _MAX_DISTANCE * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
         distance = (self.rank[start:stop] - node) / self.bandwidth

@@ -25,10 +25,10 @@ Index = NDArray[np.int64]
 #: noise.
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
-FEWEST = 20
+MIN_CELL_ROWS = 20
 #: Maximum number of bands of a numeric attribute within which prices are repaired along another numeric
 #: attribute, and approximate minimum number of rows per combination of bands.
-_BANDS, _ROWS_A_BAND = 10, 200
+_BANDS, _ROWS_PER_BAND = 10, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +55,14 @@ class Cells:
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
         """Number the combinations; those with few rows form one cell, or join the smallest other cell."""
-        bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
+        bands = int(min((len(s) / _ROWS_PER_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         cells = cls((*columns, *numbers), edges)
         crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
-        large = counts >= (FEWEST if s.shape[1] > 1 else 1)
+        large = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
         number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
         last = len(number)
-        if number and counts[~large].sum() < FEWEST:
+        if number and counts[~large].sum() < MIN_CELL_ROWS:
             last = int(np.argmin(counts[large]))
         return replace(cells, number=number, rest=last)
 
@@ -122,19 +122,19 @@ class Repair:
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         full = y
         for step in self.steps:
-            full = self._moved(full, columns, step)
+            full = self._apply_step(full, columns, step)
         full = np.maximum(full + self.offset, self.least) * self.factor
         return np.asarray((1 - t) * y + t * full)
 
-    def _moved(self, y: Array, s: Array, step: Step) -> Array:
+    def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
-        at, moved = cell if step.column is None else s[:, step.column], np.array(y)
+        at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
         for k, along in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
                 y_in, s_in = y[rows], at[rows]
-                moved[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
-        return moved
+                repaired[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
+        return repaired
 
 
 def fit_repair(
@@ -174,14 +174,14 @@ def fit_repair(
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
-    used, sets = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
-    fitted, moved = Repair(of_errors=y is not None), price
-    crossed = Cells.fit(used, sets)
-    several = [None] if len(np.unique(crossed.of(used))) > 1 else []
-    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *several):
-        values = moved if y is None else moved - np.asarray(y, dtype=float)
+    used, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
+    fitted, repaired = Repair(of_errors=y is not None), price
+    class_cells = Cells.fit(used, class_columns)
+    across_cells = [None] if len(np.unique(class_cells.of(used))) > 1 else []
+    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
+        values = repaired if y is None else repaired - np.asarray(y, dtype=float)
         others = [k for k in numbers if k != column]
-        cells = crossed if column is None or not others else Cells.fit(used, sets, others)
+        cells = class_cells if column is None or not others else Cells.fit(used, class_columns, others)
         cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
@@ -190,9 +190,9 @@ def fit_repair(
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
         fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))
-        moved = fitted._moved(moved, columns, fitted.steps[-1])
+        repaired = fitted._apply_step(repaired, columns, fitted.steps[-1])
     mean = float(weight @ price)
-    fitted = replace(fitted, offset=mean - float(weight @ moved))
+    fitted = replace(fitted, offset=mean - float(weight @ repaired))
     if (counted := price[weight > 0].min()) > 0:
         fitted = replace(fitted, least=float(counted))
         fitted = replace(fitted, factor=mean / float(weight @ fitted.predict(price, columns)))

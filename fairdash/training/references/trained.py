@@ -31,7 +31,7 @@ from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
 #: Completed share of the work at the start of each part.
-_BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
+_START_SHARES = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
 def train_references(
@@ -88,21 +88,21 @@ def train_references(
     settings = TrainingSettings() if settings is None else settings
     with_s = _with_s_as_feature(dataset)
 
-    where = resolve_device(device)
+    resolved = resolve_device(device)
     tuning, tuned = tune(
         with_s,
         splits,
         settings,
         random_state=random_state,
-        device=where,
+        device=resolved,
         networks=True,
-        progress=lambda at: on_step(_BEGINS["base"] * at.fraction),
+        progress=lambda at: on_step(_START_SHARES["base"] * at.fraction),
         run_step=within(run_step, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
-        begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
+        begins, ends = _START_SHARES[name], _START_SHARES["folds" if name == "base" else "premium"]
         per_split = len(parts) // len(splits)  # Folds use the settings of their split.
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // per_split], k, initial_seed(random_state, k // per_split))
@@ -114,7 +114,7 @@ def train_references(
             models,
             objective="demographic_parity",
             random_state=random_state,
-            device=where,
+            device=resolved,
             networks=name == "base",
             progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
             run_step=within(run_step, name),
@@ -139,7 +139,7 @@ def train_references(
         return curves
 
     def premium_of(j: int) -> Found:
-        on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
+        on_step(_START_SHARES["premium"] + (1 - _START_SHARES["premium"]) * j / len(splits))
         predictor = _prediction_given_s(base.result().networks[j], with_s)
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
