@@ -260,7 +260,7 @@ def search_settings(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),
         rule=f"the smallest mean of loss{penalty_text} over the held-out rows of {plan.n_folds} folds "
-        f"({within.n_rows:,} rows in total)",
+        f"({within.n_rows:,} rows)",
         measure=measure,
         seconds=time.monotonic() - started,
         device=out_of_fold.device,

@@ -215,7 +215,7 @@ def test_a_level_without_claims_is_shrunk_towards_the_base():
         assert relativity(model, level) == pytest.approx(relativity(alone, level), rel=0.05)
     rows = model.relativities().set_index("level")["claims"]
     assert rows[["B", "C"]].tolist() == [(claims[table["zone"] == "B"] > 0).sum(), 0]
-    assert f"Fewer than {MIN_CLAIMS} training rows have a claim at “zone” “C” (0)." in model.formula()
+    assert f"Fewer than {MIN_CLAIMS} training rows have a claim for “zone” “C” (0)." in model.formula()
     assert "These values get 10 additional claims" in model.formula()
 
 
