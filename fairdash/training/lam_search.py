@@ -271,8 +271,8 @@ def search_lam(
         lam=lam,
         reached=reached,
         frame=_with_target_met(frame, plan.target),
-        rule=f"{words} Values from {plan.n_folds}-fold cross-validation on {within.n_rows:,} rows. "
-        f"Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
+        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {within.n_rows:,} "
+        f"rows. Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
         seconds=time.monotonic() - started,
         device=device,

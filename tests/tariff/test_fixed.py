@@ -106,7 +106,10 @@ def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums
         assert fd.rate(each, table) == pytest.approx(model.predict(table), rel=1e-12)
     sea, north = (fd.rate(glm, table.assign(region=each)) for each in ("sea", "north"))
     assert sea / north == pytest.approx(2.5, rel=1e-12)
-    assert "The relativities of these factors are fixed in advance, not fitted: “region”, “class”." in model.formula()
+    assert (
+        "The relativities of these factors are fixed in advance, not fitted: “region”, “class”."
+        in model.formula()
+    )
     figure = factor_figure(own, own, "region", theme=LIGHT, after_name="λ = 0.3")
     assert list(figure.data[0].x) == ["north", "south", "sea", "(missing)"]
 
@@ -218,7 +221,9 @@ def test_a_cap_of_zero_returns_the_existing_premiums_if_their_income_is_the_same
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)
     assert found.premiums == pytest.approx(existing, rel=1e-12)
-    with pytest.raises(DataError, match=r"with changes of at most 0 %, .* is between 200 and 200, .* give 220"):
+    with pytest.raises(
+        DataError, match=r"with changes of at most 0 %, .* is between 200 and 200, .* give 220"
+    ):
         fd.cap_premiums([110.0, 330.0], [100.0, 300.0], max_change=0)
 
 
