@@ -11,14 +11,14 @@ from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_
 
 Array = NDArray[np.float64]
 
-#: Factor of the penalty, chosen so that average premiums hardly follow s once λ is 1.
+#: Factor of the penalty, chosen so that average premiums hardly depend on s if λ is 1.
 _STRENGTH = 10.0
-#: The weight of links that averages do not reveal is a constant plus a slope times λ, up to a maximum λ. The
-#: weight grows with λ, because reducing these links costs accuracy while averages still follow s. At the
-#: maximum λ, the premium is about flat.
+#: The weight of dependence that averages do not show is a constant plus a slope times λ, up to a maximum λ.
+#: The weight grows with λ, because a reduction of this dependence costs accuracy as long as averages depend
+#: on s. At the maximum λ, the premium is almost flat.
 _LINK_WEIGHT, _LINK_SLOPE, _MAX_LAM = 0.1, 2.5, 30.0
-#: Weight of the premium's variance at λ = 1, whether or not the premium follows s. The weight is proportional
-#: to λ, so that the variance hardly shrinks while averages still follow s.
+#: Weight of the premium's variance at λ = 1, whether or not the premium depends on s. The weight is
+#: proportional to λ, so that the variance hardly shrinks as long as averages depend on s.
 _VARIANCE_WEIGHT = 1 / 60
 #: Minimum of the variance by which the penalty is divided: the square of 1 % of the mean premium, in the
 #: loss's units.
@@ -36,11 +36,12 @@ class AveragesPenalty:
     """Penalty (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, with v the variance of GLM premiums.
 
     In this penalty Ψ, E[U | s] is the projection of U on cubic splines of the ranks of s. R is the sum of
-    squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects links
-    that averages do not reveal; the λ that multiplies R is at most 30. The last term of Ψ leads to the flat
-    premium. If U is the residual, the last term is omitted, because the residuals of a flat premium follow s
-    as much as the target does. If relativities are fixed, the last term uses the premium divided by the fixed
-    relativities, because other factors should offset the fixed relativities only as far as these follow s.
+    squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects
+    dependence that averages do not show; the λ that multiplies R is at most 30. The last term of Ψ leads to
+    the flat premium. If U is the residual, the last term is omitted, because the residuals of a flat premium
+    depend on s as much as the target does. If relativities are fixed, the last term uses the premium divided
+    by the fixed relativities: other factors should offset the dependence of fixed relativities on s, but not
+    their other differences.
 
     Parameters
     ----------

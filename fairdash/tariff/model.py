@@ -327,7 +327,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         -----
         UserWarning
             Raised if cells have levels not seen in training, or are missing although no cell was missing in
-            training. Such cells are treated as the base.
+            training. All these cells are treated as the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
-    """Return weights λ found by :func:`find_lams`, as many as the plan has, or else the plan's weights."""
+    """Return the weights λ that :func:`find_lams` finds or, if it finds none, the weights of the plan."""
     count, seed = len(plan.lams), plan.random_state
     lams = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
     return np.array(plan.lams if lams is None else lams)

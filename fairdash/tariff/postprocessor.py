@@ -1,4 +1,4 @@
-"""Repair of the prices of any model, such that they do not depend on s, as a scikit-learn estimator.
+"""Repair of the prices of any model, as a scikit-learn estimator: repaired prices do not depend on s.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -377,7 +377,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         w = np.ones(len(price)) if weight is None else weight
         if self.projection == "factors":
             if price.min() <= 0:
-                raise DataError.of("A price is not above 0", "Leave such rows out, or use trees.")
+                raise DataError.of("A price is not above 0", "Leave these rows out, or use trees.")
             target = (1 - self.alpha_) * price + self.alpha_ * repaired
             self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
                 features, target / price, sample_weight=w * price

@@ -2,7 +2,7 @@
 
 The default penalty measures, in units of premium, how much average premiums depend on s. A correlation would
 ignore the size of this dependence. If the signal in the claims is weak, a penalty on a correlation favours
-premiums that vary greatly in a few rows and hardly in the others. Such premiums have a low correlation with
+premiums that vary greatly in a few rows and hardly in the others. These premiums have a low correlation with
 s, but predict worse than one flat premium. The default penalty is 0 for a flat premium. As λ grows, this
 penalty first reduces differences between averages, then other dependence on s, and finally the remaining
 variance of the premium; `python -m benchmarks.tariff_rivals` compares its tariffs with those of simpler
@@ -220,9 +220,9 @@ class TariffStack:
             total = total + gradient_of_psi.sum(axis=1, keepdims=True)
             slope -= total * (premium_shares @ self.z.T)
         beta = self.coefficients(z)
-        pull = beta @ self.shape.quadratic
-        slope += solve_triangular(self._root.T, 2 * pull.T, lower=True, check_finite=False).T
-        return error + (pull * beta).sum(axis=1) + psi, slope
+        half_gradient = beta @ self.shape.quadratic
+        slope += solve_triangular(self._root.T, 2 * half_gradient.T, lower=True, check_finite=False).T
+        return error + (half_gradient * beta).sum(axis=1) + psi, slope
 
     def _deviance(self, at: Array, correction: Array) -> tuple[Array, Array, Array]:
         """Return L (M,) at η + correction (M, 1), and its derivatives by z (M, P + 1) and correction (M, 1).

@@ -140,7 +140,7 @@ def train_models(
         Raised if there are several sensitive columns and a method accepts only one, or if `patience` is set
         and a split has no validation rows.
     DeviceError
-        Raised if memory is too small even to train half of a stack at once.
+        Raised if memory is too small, even if a stack is divided into halves.
     """
     started = time.monotonic()
     _check(dataset, splits, models)

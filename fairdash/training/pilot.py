@@ -171,11 +171,11 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     lams_between = 10 ** np.interp(-levels, -falling[first], place[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
-        rounded = _with_one_more(rounded)
+        rounded = _with_added_lam(rounded)
     return np.array(rounded)
 
 
-def _with_one_more(lams: Sequence[float]) -> list[float]:
+def _with_added_lam(lams: Sequence[float]) -> list[float]:
     """Return the weights and one more, in the middle of the widest gap or, without a gap, at the end."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):

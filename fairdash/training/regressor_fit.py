@@ -331,14 +331,14 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
         value = params[field.name]
         if field.name in BUDGETED and value == "auto":
             value = budget[field.name]
-        expected = _wanted(field.default, value)
+        expected = _expected_form(field.default, value)
         checks.require(expected is None, field.name, "The setting is not valid", f"Give {expected}.")
         values[field.name] = tuple(value) if isinstance(field.default, tuple) and expected is None else value
     checks.finish()
     return TrainingSettings(**values)
 
 
-def _wanted(default: Any, value: Any) -> str | None:
+def _expected_form(default: Any, value: Any) -> str | None:
     """Describe the expected form of `value`, or return None if `value` has the type of its default."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(item) for item in value)

@@ -181,12 +181,12 @@ class TrainingSettings:
         The numbers of epochs, of warm-up epochs and of epochs of patience are multiplied by the same factor
         and rounded.
         """
-        stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
+        factor = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
         return replace(
             self,
-            n_epochs=max(round(self.n_epochs * stretch), 1),
-            warm_up_epochs=round(self.warm_up_epochs * stretch),
-            patience=None if self.patience is None else max(round(self.patience * stretch), 1),
+            n_epochs=max(round(self.n_epochs * factor), 1),
+            warm_up_epochs=round(self.warm_up_epochs * factor),
+            patience=None if self.patience is None else max(round(self.patience * factor), 1),
         )
 
     @property

@@ -176,7 +176,7 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `rows`, or a sorted random sample of `most` rows if there are more than `most`."""
+    """Return `rows`, or a sorted random sample of `most` of them if there are more than `most`."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 

@@ -140,7 +140,7 @@ class _Kernels(torch.autograd.Function):
 
 
 #: Constant that is added to the covariance of the kernels, which would be 0 for a constant U.
-_CONSTANT = 1e-6
+_VARIANCE_OFFSET = 1e-6
 #: If the sum of squared correlations is below this threshold, Ψ is set to 0. For a constant U, the sum is a
 #: rounding error of about 1e-10 in single precision, and LAPACK may fail.
 _MIN_SQUARE = 1e-8
@@ -225,7 +225,7 @@ class Moments(NamedTuple):
         centred = values - (row_share * values).sum(dim=2, keepdim=True)
         weighted = row_share * centred
         a = torch.bmm(weighted, centred.transpose(1, 2))
-        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _CONSTANT
+        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _VARIANCE_OFFSET
         a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
         c = torch.bmm(weighted, v)
         mean = torch.bmm(row_share.expand(len(v), -1, -1), v)

@@ -93,12 +93,12 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     """Return features (n, q) whose inner products are doubly centred distances, and their variances (q,)."""
     order = np.lexsort(x[rows].T)
     values, mass = x[rows][order], mass[order] / mass.sum()
-    fresh = np.append(True, (values[1:] != values[:-1]).any(axis=1))
-    if fresh.sum() > _LANDMARKS:
+    is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
+    if is_first.sum() > _LANDMARKS:
         places = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
         values, mass = values[np.searchsorted(np.cumsum(mass), places)], np.full(_LANDMARKS, 1 / _LANDMARKS)
-        fresh = np.append(True, (values[1:] != values[:-1]).any(axis=1))
-    mass, values = np.add.reduceat(mass, np.flatnonzero(fresh)), values[fresh]
+        is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
+    mass, values = np.add.reduceat(mass, np.flatnonzero(is_first)), values[is_first]
 
     def centred(distance: Array) -> Array:
         return distance @ mass[:, None] + to_all - distance - to_all @ mass

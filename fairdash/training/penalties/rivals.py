@@ -25,7 +25,7 @@ _DEGREE = 3
 #: Minimum variance of a principal component of the powers of S, divided by the largest variance. Components
 #: with a smaller variance get no coefficient, because it would be noise. For a continuous S, the smallest
 #: ratio is 0.02, so all components are used.
-_LEAST = 1e-3
+_MIN_VARIANCE_RATIO = 1e-3
 #: Number of grid lines along S, and the largest absolute value of a line in standard deviations. The distance
 #: between lines is smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
@@ -50,7 +50,9 @@ def _powers(mass: Array) -> Array:
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
-    basis: Array = powers @ np.linalg.pinv(powers.T @ (mass[:, None] * powers), rcond=_LEAST, hermitian=True)
+    basis: Array = powers @ np.linalg.pinv(
+        powers.T @ (mass[:, None] * powers), rcond=_MIN_VARIANCE_RATIO, hermitian=True
+    )
     return basis
 
 

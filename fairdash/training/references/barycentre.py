@@ -430,12 +430,12 @@ def _scores(rank: Array) -> Array:
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
     """Count, for each row, the quantiles below `shape` (or, with `up_to`, at most `shape`), by bisection."""
-    holds = np.less_equal if up_to else np.less
+    compare = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)
     while (open_ := low < high).any():
         middle = (low + high) // 2
-        yes = holds(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
-        low = np.where(open_ & yes, middle + 1, low)
-        high = np.where(open_ & ~yes, middle, high)
+        is_counted = compare(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
+        low = np.where(open_ & is_counted, middle + 1, low)
+        high = np.where(open_ & ~is_counted, middle, high)
     return low

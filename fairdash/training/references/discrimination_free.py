@@ -177,9 +177,9 @@ def barycentre_predictions(
     held_out = _stacked(train(dataset, parts), (len(parts), dataset.n_rows), "train")
     curves = np.empty((len(splits), len(strengths), dataset.n_rows))
     for j in range(len(splits)):
-        mine = range(j * n_folds, (j + 1) * n_folds)
-        rows = np.concatenate([parts[k].validation for k in mine])
-        out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in mine])
+        fold_numbers = range(j * n_folds, (j + 1) * n_folds)
+        rows = np.concatenate([parts[k].validation for k in fold_numbers])
+        out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in fold_numbers])
         weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
         fitted = fit_barycentre(
             out_of_fold,
