@@ -162,7 +162,7 @@ def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
-    """Return the data set with only the rows numbered `rows`; None keeps all rows."""
+    """Return the data set with only the rows with numbers `rows`; None keeps all rows."""
     return dataset if rows is None else dataset.take(rows)
 
 
@@ -203,7 +203,7 @@ def dependence_of(
     run_step: StepRunner = run_directly,
     name: str = "",
 ) -> Dependence:
-    """Measure the dependence of K models' predictions (K, n) on the rows numbered `rows`, with floors.
+    """Measure the dependence of K models' predictions (K, n), with floors, on the rows numbered `rows`.
 
     The result is NaN for models with NaN predictions. The independence floors use `n_permutations`
     permutations, or the number from :func:`permutations_of` if it is None. `run_step` stores the result as

@@ -186,7 +186,7 @@ def search_settings(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> SearchResult:
-    """Compare the candidates of `plan` by cross-validation on the rows numbered `rows`.
+    """Compare the candidates of `plan` by cross-validation on the rows with numbers `rows`.
 
     The score of a candidate is **loss + λ · excess dependence**; a smaller score is better. The score
     corresponds to the training objective, but is computed on held-out rows and with a measure that training

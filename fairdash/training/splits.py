@@ -90,7 +90,7 @@ def undefined_in_words(
             hint = "Use another kind of split, or choose a column with several frequent values."
             raise DataError.of(what, hint, column=name)
     return tuple(
-        f"“{name}” is constant in the {of.format(f'{len(places)} of {len(parts)}')} (numbers "
+        f"“{name}” is constant in the {of.format(f'{len(places)} of {len(parts)}')} (no. "
         f"{', '.join(str(j + 1) for j in places)}). Means of dependence do not include these splits or folds."
         for name, places in constant.items()
         if places

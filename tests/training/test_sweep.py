@@ -150,12 +150,12 @@ def test_a_sensitive_column_constant_in_test_rows_is_reported():
     test = result.frame[result.frame["part"] == "test"]
     assert test["pearson"].isna().tolist() == [False, True, False]
     assert result.notes == (
-        "“age” is constant in the test rows of 1 of 3 splits (numbers 2). Means of dependence do not include "
+        "“age” is constant in the test rows of 1 of 3 splits (no. 2). Means of dependence do not include "
         "these splits or folds.",
     )
     never = np.setdiff1d(np.arange(200), np.concatenate([split.test for split in seen]))[:4]
     s = pd.DataFrame({"age": np.isin(np.arange(200), never).astype(float)})
-    with pytest.raises(DataError, match="Column “age”: it has the same value in the test rows of all splits"):
+    with pytest.raises(DataError, match="Column “age”: the column is constant in the test rows of all splits"):
         fd.sweep(replace(dataset, sensitive=s), **options)
 
 
