@@ -70,10 +70,10 @@ class FeatureEncoder:
     ) -> FeatureEncoder:
         """Fit the encoder to the features (n, p) of a table.
 
-        Medians, means and scales are computed from the rows with numbers `rows`, or from all rows if it is None.
-        The levels of a column are the categories of its dtype or, for other dtypes, all values in the column.
-        All splits of a table therefore have the same number of outputs, whichever levels appear in their
-        training rows, and their models can be trained together.
+        Medians, means and scales are computed from the rows with numbers `rows`, or from all rows if it is
+        None. The levels of a column are the categories of its dtype or, for other dtypes, all values in the
+        column. All splits of a table therefore have the same number of outputs, whichever levels appear in
+        their training rows, and their models can be trained together.
 
         Parameters
         ----------

@@ -196,7 +196,7 @@ def search_lam(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> SearchResult:
-    """Find the weight λ that meets the target of `plan`, by cross-validation within some rows.
+    """Find the weight λ that meets the target of `plan`, by cross-validation.
 
     For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
     bound. If no weight meets the bound, it selects the weight with the smallest loss among those whose excess

@@ -110,8 +110,8 @@ def lams_by_dependence(
 ) -> Array | None:
     """Return the result of :func:`find_lams` from predictions (L, n) at `lams` (L,); the first is 0.
 
-    Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with the
-    selection measure of the method.
+    Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with
+    the selection measure of the method.
     """
     measured = dependence_of(
         dataset,
