@@ -83,7 +83,7 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
         return Device("cpu", TOO_SMALL.format(gpu=TITLES[best], seconds=seconds, least=MIN_SECONDS_FOR_GPU))
     if name not in availability:
         raise OptionError.of(
-            "This device does not exist", f"Choose one of: auto, {', '.join(availability)}.", column="device"
+            "This device is not known", f"Choose one of: auto, {', '.join(availability)}.", column="device"
         )
     if not availability[name]():
         return Device("cpu", f"The device {name} is not available, so the models were trained on the CPU.")

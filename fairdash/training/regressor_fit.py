@@ -417,7 +417,7 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     checks.require(
         absent or len(set(matched)) < len(columns),
         "sensitive_columns",
-        f"All {len(columns)} column(s) of X are sensitive",
+        f"X has {len(columns)} feature(s), and all of them are sensitive",
         "Add a column that is not sensitive, because predictions do not use sensitive columns.",
     )
     checks.finish()
