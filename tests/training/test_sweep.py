@@ -155,7 +155,9 @@ def test_a_sensitive_column_constant_in_test_rows_is_reported():
     )
     never = np.setdiff1d(np.arange(200), np.concatenate([split.test for split in seen]))[:4]
     s = pd.DataFrame({"age": np.isin(np.arange(200), never).astype(float)})
-    with pytest.raises(DataError, match="Column “age”: the column is constant in the test rows of all splits"):
+    with pytest.raises(
+        DataError, match="Column “age”: the column is constant in the test rows of all splits"
+    ):
         fd.sweep(replace(dataset, sensitive=s), **options)
 
 
