@@ -113,12 +113,12 @@ def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str,
         words = name.split("/")
         return timed("/".join(words[: 3 if words[0] in ("references", "assess") else 2]), compute)
 
-    play = MinimaxTrainer._play_adversary
+    play = MinimaxTrainer._step_adversaries
 
     def played(self: Any, u: Any, batch: Any) -> Any:
         return timed("adversary", lambda: play(self, u, batch))
 
-    MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
+    MinimaxTrainer._step_adversaries = played  # type: ignore[method-assign]
     dataset = timed("reading", lambda: load(table))
     plan = default_plan(dataset, device="cpu", n_splits=n_splits)
     options: dict[str, Any] = {}

@@ -1,10 +1,11 @@
-"""Tariffs for filing: additive models of levels, bands, curves and interactions, fair at a weight λ.
+"""Tariffs for filing: additive models with a penalty, of weight λ, on dependence on sensitive features.
 
-The module ``terms`` defines the terms of a tariff, ``choosing`` selects them for a table, ``shape`` and
-``smoothing`` shape the curves, ``monotone`` measures the cost of constraints, ``fit`` fits many λ as one
-stack, ``relativities`` writes the table of relativities and rates by it, ``files`` exports this table as CSV
-and XLSX, ``model`` contains the estimator, and ``postprocessor`` repairs any other price, also by factors.
-The function :func:`fairdash.tariff.path.fit_tariffs` fits a tariff for each split and λ.
+The terms of a tariff are levels, bands, curves and interactions. The module ``terms`` defines terms,
+``choosing`` selects terms for a table, ``shape`` constrains curves, ``smoothing`` selects the smoothness of
+curves, ``monotone`` measures the cost of constraints, ``fit`` fits tariffs at many λ together,
+``relativities`` creates a table of relativities and computes premiums from the table, ``files`` exports the
+table as CSV or XLSX, ``model`` contains the estimator, and ``postprocessor`` repairs the prices of other
+models. The function :func:`fairdash.tariff.path.fit_tariffs` fits a tariff for each split and λ.
 """
 
 from __future__ import annotations
@@ -13,5 +14,5 @@ from fairdash.training.methods import FAIR_TARIFF as FAIR_TARIFF
 
 
 def title_of(lam: float) -> str:
-    """Return the display name of the tariff at this weight."""
+    """Return the display name of the tariff with the weight λ."""
     return f"Fair tariff, λ = {lam:g}" if lam else "Tariff, λ = 0 (GLM)"

@@ -1,4 +1,4 @@
-"""Penalty of the tariffs on averages along s, with a closed-form gradient and without torch."""
+"""Penalty on the dependence of average premiums on s, with a closed-form gradient and without torch."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_
 
 Array = NDArray[np.float64]
 
-#: Strength of the penalty, such that a λ of at most 1 leads from the GLM to averages that hardly follow s.
+#: Factor of the penalty, chosen so that average premiums hardly depend on s if λ is 1.
 _STRENGTH = 10.0
-#: Weights of links that averages do not reveal: a constant weight, a further weight at λ = 1, and the λ up to
-#: which it grows. The weight grows with λ, because reducing such links costs accuracy while averages still
-#: follow s. At the last of these λ, the premium is about flat.
-_LINKS, _MORE_LINKS, _MAX_LAM = 0.1, 2.5, 30.0
-#: Weight of the variance of a premium at λ = 1, whether or not the premium follows s. The weight grows with
-#: λ, because it must not shrink a premium whose averages still follow s.
-_SPREAD = 1 / 60
-#: Minimum variance that serves as a unit, in the loss's units: the square of a hundredth of the mean premium.
+#: The weight of dependence that averages do not show is a constant plus a slope times λ, up to a maximum λ.
+#: The weight grows with λ, because a reduction of this dependence costs accuracy as long as averages depend
+#: on s. At the maximum λ, the premium is almost flat.
+_LINK_WEIGHT, _LINK_SLOPE, _MAX_LAM = 0.1, 2.5, 30.0
+#: Weight of the premium's variance at λ = 1, whether or not the premium depends on s. The weight is
+#: proportional to λ, so that the variance hardly shrinks as long as averages depend on s.
+_VARIANCE_WEIGHT = 1 / 60
+#: Minimum of the variance by which the penalty is divided: the square of 1 % of the mean premium, in the
+#: loss's units.
 _MIN_UNIT = 1e-4
-#: Ridge as a share of each function's variance, so that linearly dependent columns do not make the covariance
-#: singular.
+#: Ridge, divided by the variance of each function; it keeps the covariance of linearly dependent columns
+#: regular.
 _RIDGE = 1e-4
-#: Number of Gaussian bumps of the standardised premium, end of their range in both directions, and their
-#: standard deviation.
-_BUMPS, _REACH = 12, 3.5
-_WIDTH = 2 * _REACH / (_BUMPS - 1)
+#: Number of Gaussian kernels of the standardised premium, largest distance of a kernel's centre from 0, and
+#: standard deviation of the kernels.
+_N_KERNELS, _MAX_CENTRE = 12, 3.5
+_WIDTH = 2 * _MAX_CENTRE / (_N_KERNELS - 1)
 
 
 class AveragesPenalty:
     """Penalty (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, with v the variance of GLM premiums.
 
     In this penalty Ψ, E[U | s] is the projection of U on cubic splines of the ranks of s. R is the sum of
-    squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects links
-    that averages do not reveal; λ in the factor of R is limited to 30. The last term of Ψ leads to the flat
-    premium. For residuals, this term is omitted, because the residuals of a flat premium follow s like the
-    target. If relativities are fixed, the last term uses the premium divided by the fixed relativities,
-    because other factors should offset these only for their link with s.
+    squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects
+    dependence that averages do not show; the λ that multiplies R is at most 30. The last term of Ψ leads to
+    the flat premium. If U is the residual, the last term is omitted, because the residuals of a flat premium
+    depend on s as much as the target does. If relativities are fixed, the last term uses the premium divided
+    by the fixed relativities: other factors should offset the dependence of fixed relativities on s, but not
+    their other differences.
 
     Parameters
     ----------
@@ -56,7 +58,8 @@ class AveragesPenalty:
     ends_flat
         Whether a large λ leads to a flat premium.
     fixed
-        Product of each row's fixed relativities, (m,); a large λ then leads to this product instead.
+        Product of each row's fixed relativities, (m,), or None if no relativity is fixed. With fixed
+        relativities, a large λ leads to premiums proportional to this product.
     """
 
     def __init__(
@@ -74,74 +77,76 @@ class AveragesPenalty:
         v = side_by_side([of_column(column, all_rows, weight, scaled_functions) for column in s.T])[rows]
         share = weight[rows] / weight[rows].sum()
         self._unit = max(float(share @ (premium - share @ premium) ** 2), _MIN_UNIT)
-        self._spread = _SPREAD if ends_flat else 0.0
+        self._variance_weight = _VARIANCE_WEIGHT if ends_flat else 0.0
         functions = v - share @ v
-        among = functions.T @ (share[:, None] * functions)
-        among[np.diag_indices_from(among)] = np.diag(among) * (1 + _RIDGE) + 1e-9
+        moments = functions.T @ (share[:, None] * functions)
+        moments[np.diag_indices_from(moments)] = np.diag(moments) * (1 + _RIDGE) + 1e-9
         covariance = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
         self._weighted = (share[:, None] * functions).astype(number)
-        # Small matrices remain in float64 for any type of the rows, because they are nearly singular.
-        self._among, self._own = np.linalg.inv(among), np.linalg.inv(covariance)
-        # The fixed relativities are divided by their average, because a common factor belongs to the base.
+        # Small matrices are nearly singular, so they remain in float64 even if the rows are float32.
+        self._inverse_moments, self._inverse_covariance = np.linalg.inv(moments), np.linalg.inv(covariance)
+        # The fixed relativities are divided by their average, because the base contains their common factor.
         self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
-        self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]
+        self._centres = np.linspace(-_MAX_CENTRE, _MAX_CENTRE, _N_KERNELS).astype(number)[:, None]
 
     def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
-        """Return Ψ (K,), at least 0, of U (K, m) at λ (K,), and the slope of Ψ (K, m)."""
+        """Return Ψ ≥ 0, (K,), of U (K, m) at λ (K,), and the gradient of Ψ with respect to U, (K, m)."""
         share, number = self._share, u.dtype
         centred = u - (u @ share)[:, None]
         c = (centred @ self._weighted).astype(np.float64)
-        projected = c @ self._among
-        follows = (c * projected).sum(axis=1)
+        projected = c @ self._inverse_moments
+        explained = (c * projected).sum(axis=1)
         variance = ((centred * centred) @ share).astype(np.float64)
-        of_variance = 2 * share * centred
-        links, of_links = self._links(centred, variance)
-        strength = _STRENGTH * (_LINKS + _MORE_LINKS * np.minimum(lam, _MAX_LAM))
-        value = _STRENGTH * follows + strength * links * variance
+        gradient_of_variance = 2 * share * centred
+        links, gradient_of_links = self._links(centred, variance)
+        strength = _STRENGTH * (_LINK_WEIGHT + _LINK_SLOPE * np.minimum(lam, _MAX_LAM))
+        value = _STRENGTH * explained + strength * links * variance
         slope = (2 * _STRENGTH * projected).astype(number) @ self._weighted.T
-        slope += (strength * variance).astype(number)[:, None] * of_links
-        slope += (strength * links).astype(number)[:, None] * of_variance
-        if self._spread:
-            spread, of_spread = variance, of_variance
+        slope += (strength * variance).astype(number)[:, None] * gradient_of_links
+        slope += (strength * links).astype(number)[:, None] * gradient_of_variance
+        if self._variance_weight:
+            spread, gradient_of_spread = variance, gradient_of_variance
             if self._fixed is not None:
                 fitted = u / self._fixed
                 fitted -= (fitted @ share)[:, None]
-                spread, of_spread = (fitted * fitted) @ share, 2 * share * fitted / self._fixed
-            value = value + self._spread * lam * spread
-            slope += (self._spread * lam).astype(number)[:, None] * of_spread
+                spread, gradient_of_spread = (fitted * fitted) @ share, 2 * share * fitted / self._fixed
+            value = value + self._variance_weight * lam * spread
+            slope += (self._variance_weight * lam).astype(number)[:, None] * gradient_of_spread
         return value / self._unit, slope / number.type(self._unit)
 
     def _links(self, centred: Array, variance: Array) -> tuple[Array, Array]:
-        """Return R = tr A⁻¹CB⁻¹Cᵀ (K,) of the bumps of standardised premiums, and the slope of R (K, m).
+        """Return R = tr A⁻¹CB⁻¹Cᵀ (K,) of kernels of standardised premiums, and the gradient of R (K, m).
 
         The differential is dR = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA.
         """
         share = self._share
         scale = (1 / np.sqrt(variance + 1e-8)).astype(share.dtype)[:, None]
         z = centred * scale
-        inside = np.clip(z, -_REACH, _REACH)
+        inside = np.clip(z, -_MAX_CENTRE, _MAX_CENTRE)
         distance = inside[:, None] - self._centres
-        bumps = np.exp(distance * distance * (-0.5 / _WIDTH**2))
-        around = bumps - (bumps @ share)[:, :, None]
-        weighed = share * around
-        a = (weighed @ around.transpose(0, 2, 1)).astype(np.float64)
+        kernels = np.exp(distance * distance * (-0.5 / _WIDTH**2))
+        centred_kernels = kernels - (kernels @ share)[:, :, None]
+        weighted_kernels = share * centred_kernels
+        a = (weighted_kernels @ centred_kernels.transpose(0, 2, 1)).astype(np.float64)
         diagonal = np.einsum("kii->ki", a)
         diagonal += RIDGE * diagonal.mean(axis=1, keepdims=True) + 1e-6
-        c = (weighed @ self._functions).astype(np.float64)
+        c = (weighted_kernels @ self._functions).astype(np.float64)
         ac = np.linalg.solve(a, c)
-        acb = ac @ self._own
-        of_a = acb @ ac.transpose(0, 2, 1)
-        # The last term comes from the ridge, which is a share of the mean diagonal.
-        diagonal = np.einsum("kii->ki", of_a)
-        diagonal += RIDGE / _BUMPS * diagonal.sum(axis=1, keepdims=True)
-        of_bumps = acb.astype(share.dtype) @ self._functions.T - of_a.astype(share.dtype) @ around
-        # The derivative is φ′(z) = −(z − centre) / width² φ; beyond the outermost bumps, z is constant, so
-        # its slope is 0.
-        of_bumps *= bumps
-        of_bumps *= distance
-        of_z = share * of_bumps.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)
-        of_z[np.abs(inside) >= _REACH] = 0.0
-        along = (of_z * z).sum(axis=1, keepdims=True)
-        slope = (of_z - share * (of_z.sum(axis=1, keepdims=True) + z * along)) * scale
+        acb = ac @ self._inverse_covariance
+        gradient_of_a = acb @ ac.transpose(0, 2, 1)
+        # The last term comes from the ridge, which is proportional to the mean of the diagonal.
+        diagonal = np.einsum("kii->ki", gradient_of_a)
+        diagonal += RIDGE / _N_KERNELS * diagonal.sum(axis=1, keepdims=True)
+        gradient_of_kernels = (
+            acb.astype(share.dtype) @ self._functions.T - gradient_of_a.astype(share.dtype) @ centred_kernels
+        )
+        # The derivative is φ′(z) = −(z − centre) / width² φ. Beyond the outermost kernels, z is clipped, so
+        # the derivative is 0.
+        gradient_of_kernels *= kernels
+        gradient_of_kernels *= distance
+        gradient_of_z = share * gradient_of_kernels.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)
+        gradient_of_z[np.abs(inside) >= _MAX_CENTRE] = 0.0
+        along_z = (gradient_of_z * z).sum(axis=1, keepdims=True)
+        slope = (gradient_of_z - share * (gradient_of_z.sum(axis=1, keepdims=True) + z * along_z)) * scale
         return (acb * c).sum(axis=(1, 2)), slope

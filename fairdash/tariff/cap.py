@@ -21,7 +21,7 @@ from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 
-#: Share of the income below which a difference counts as rounding.
+#: Differences below this share of the income are attributed to rounding.
 _ROUNDING = 1e-12
 
 
@@ -34,9 +34,10 @@ class CappedPremiums:
     premiums
         Capped premiums, (n,).
     level
-        Factor that multiplies every premium before the cap, so that income is unchanged.
+        Factor that multiplies every premium before the cap, so that the capped premiums give the same income.
     at_lower, at_upper
-        Shares of customers, by weight, whose premium is at the lower limit and at the upper limit.
+        Share of customers, by weight, whose premium was raised to the lower limit, or reduced to the upper
+        limit.
 
     Examples
     --------
@@ -59,13 +60,14 @@ def cap_premiums(
 ) -> CappedPremiums:
     """Cap the relative change of every premium, at unchanged income.
 
-    Every premium is multiplied by one level k and limited to ``(1 ± max_change) × existing``, where k makes
-    the weighted sum of the result equal to that of `premiums`.
+    Every premium is multiplied by the same factor k, and then limited to ``(1 ± max_change) × existing``. The
+    function selects k so that the weighted sum of the capped premiums equals the weighted sum of `premiums`.
 
     Parameters
     ----------
     premiums : array, shape (n,)
-        Premiums of a tariff, above 0: totals, or premiums per unit of exposure with the exposure as weight.
+        Premiums of a tariff, above 0: either total premiums, or premiums per unit of exposure with exposures
+        as `sample_weight`.
     existing : array, shape (n,)
         Today's premiums, above 0, in the same unit as `premiums`.
     max_change
@@ -77,14 +79,14 @@ def cap_premiums(
     Raises
     ------
     DataError
-        Raised if a premium is not above 0, or no level reaches the income within the limits.
+        Raised if a premium is not above 0, or if no factor k gives the same income within the limits.
     OptionError
         Raised if `max_change` is not a number of at least 0.
 
     Notes
     -----
-    Income is a continuous, non-decreasing function of k, so that the function finds a level whenever one
-    exists. The cap applies after rating, so the tariff's table of relativities does not change.
+    Income is a continuous, non-decreasing function of k, so a suitable k is found whenever one exists. The
+    cap changes premiums after they have been computed; the tariff's table of relativities does not change.
 
     Examples
     --------
@@ -95,48 +97,48 @@ def cap_premiums(
     is_number = isinstance(max_change, Real) and not isinstance(max_change, bool)
     if not (is_number and math.isfinite(max_change) and max_change >= 0):
         raise OptionError.of(
-            "It can't be used", "Give a share of at least 0, such as 0.1.", column="max_change"
+            "The largest change is not valid", "Give a share of at least 0, such as 0.1.", column="max_change"
         )
     prices = {"premiums": _numbers(premiums), "existing": _numbers(existing)}
     weight = np.ones(prices["premiums"].shape) if sample_weight is None else _numbers(sample_weight)
     _check(prices, weight)
     p, e, share = prices["premiums"], prices["existing"], weight / weight.sum()
-    low, high = max(1 - max_change, 0.0) * e, (1 + max_change) * e
-    level = _level(p, low, high, share, max_change)
+    lower, upper = max(1 - max_change, 0.0) * e, (1 + max_change) * e
+    level = _level(p, lower, upper, share, max_change)
     uncapped = level * p
     return CappedPremiums(
-        premiums=np.clip(uncapped, low, high),
+        premiums=np.clip(uncapped, lower, upper),
         level=level,
-        at_lower=float(share @ (uncapped < low)),
-        at_upper=float(share @ (uncapped > high)),
+        at_lower=float(share @ (uncapped < lower)),
+        at_upper=float(share @ (uncapped > upper)),
     )
 
 
-def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -> float:
-    """Return the level k at which the capped premiums have the income of `p`."""
+def _level(p: Array, lower: Array, upper: Array, share: Array, max_change: float) -> float:
+    """Return the factor k at which the capped premiums give the same income as `p`."""
     from scipy.optimize import brentq
 
-    income, lowest, highest = (float(share @ amounts) for amounts in (p, low, high))
+    income, lowest, highest = (float(share @ amounts) for amounts in (p, lower, upper))
 
-    def lacks(k: float) -> float:
-        return float(share @ np.clip(k * p, low, high)) - income
+    def excess(k: float) -> float:
+        return float(share @ np.clip(k * p, lower, upper)) - income
 
-    if abs(lacks(1.0)) <= _ROUNDING * income:
+    if abs(excess(1.0)) <= _ROUNDING * income:
         return 1.0
-    # At the lowest and the highest level, every premium is at its lower or at its upper limit.
-    ends = float((low / p).min()), float((high / p).max())
-    for k in ends:
-        if abs(lacks(k)) <= _ROUNDING * income:
+    # With the smallest k, every premium is at its lower limit; with the largest k, every premium is at its
+    # upper limit.
+    extremes = float((lower / p).min()), float((upper / p).max())
+    for k in extremes:
+        if abs(excess(k)) <= _ROUNDING * income:
             return k
     if not lowest < income < highest:
         raise DataError.of(
-            f"No common factor keeps the income: with changes of at most {100 * max_change:g} % it is "
-            "between "
-            f"{amount(lowest)} and {amount(highest)} per unit of weight, and the new premiums give "
-            f"{amount(income)}",
+            f"No common factor keeps the income: with changes of at most {100 * max_change:g} %, the income "
+            f"per unit of weight is between {amount(lowest)} and {amount(highest)}, but the new premiums "
+            f"give {amount(income)}",
             "Raise max_change, or scale the existing or the new premiums to the same income first.",
         )
-    return float(brentq(lacks, *ends, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=1000))
+    return float(brentq(excess, *extremes, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=1000))
 
 
 def _numbers(values: Any) -> Array:
@@ -144,19 +146,21 @@ def _numbers(values: Any) -> Array:
 
 
 def _check(given: dict[str, Array], weight: Array) -> None:
-    """Return a DataError that names all invalid premiums and weights."""
+    """Raise a DataError that lists all invalid premiums and weights."""
     checks = Checks(DataError)
     shapes = {amounts.shape for amounts in (*given.values(), weight)}
-    even = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
-    checks.require(even, None, "Premiums and weights do not have one value per row", "Give as many of each.")
+    same_length = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
+    checks.require(
+        same_length, None, "Premiums and weights do not have one value per row", "Give one of each per row."
+    )
     checks.finish()
     for name, amounts in given.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
             what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
-            hint = "A change is a share of a premium: correct these rows, or leave them out."
+            hint = "The cap is relative to a premium above 0: correct these rows, or leave them out."
             checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
     fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
-    hint = "Give a number of at least 0 per row, and one above 0."
-    checks.require(fits, "sample_weight", "These weights can't be used", hint)
+    hint = "Give one number of at least 0 per row; at least one must be above 0."
+    checks.require(fits, "sample_weight", "The weights are not valid", hint)
     checks.finish()

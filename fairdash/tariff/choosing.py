@@ -1,7 +1,7 @@
-"""Selection of a tariff's terms for a table: breakpoints at quantiles, levels in the data, or user options.
+"""Selection of a tariff's terms for a table, by default or by the user's options.
 
-Relativities that are fixed beforehand, by a regulator or by management, are terms that fitting does not
-change:
+By default, a numeric column becomes a curve with breakpoints at quantiles, and a category becomes its levels.
+A regulator or the management may fix relativities in advance; fitting does not change fixed relativities:
 
 >>> region = pd.Series(["north", "south", "north"], name="region")
 >>> fixed_term(region, np.ones(3), {"south": 1.2, "north": 1.0}).relativities
@@ -40,27 +40,28 @@ from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
-#: Maximum number of levels of a column, because a column with more levels identifies rows and is not a factor
-#: of a tariff.
+#: Maximum number of levels of a column; a column with more levels probably identifies rows and is not a
+#: factor of a tariff.
 MAX_LEVELS = 1000
 
-#: Suffixes of R's coefficients of an ordered factor.
+#: Suffixes that R adds to the coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Options that map columns, named as text, to terms; columns without an option follow the defaults.
+    """Options for the terms of columns, which are named by text; other columns get the default terms.
 
     Parameters
     ----------
     n_breakpoints
-        Number of breakpoints of a curve, at quantiles of the training rows; equal breakpoints count once.
+        Number of breakpoints of a curve, at quantiles of the training rows, including duplicates, which are
+        removed.
     breakpoints
         Map of columns to the breakpoints of their curves.
     bands
-        Map of columns to the inner edges of their bands, or to a number of bands of equal weight, which
-        replace a curve.
+        Map of numeric columns that have bands instead of a curve, to the inner edges of their bands or to a
+        number of bands of equal weight.
     n_bands
         Number of bands of a numeric column in an interaction, unless `bands` sets this number.
     categorical_features
@@ -68,10 +69,10 @@ class TermOptions:
     interactions
         Pairs of columns that interact.
     base_levels
-        Map of columns to the level, or the breakpoint, or a number in the band, that has relativity 1.
+        Map of columns to the value with relativity 1: a level, a breakpoint, or a number inside a band.
     fixed
-        Map of columns to the relativities of their levels, each above 0, which fitting does not change; None
-        is the level of missing cells.
+        Map of columns to the fixed relativities of their levels, above 0, which fitting does not change; the
+        level None stands for missing cells.
     """
 
     n_breakpoints: int = 16
@@ -87,25 +88,25 @@ class TermOptions:
 def choose_terms(
     features: pd.DataFrame, sample_weight: Array | None, options: TermOptions
 ) -> tuple[Term, ...]:
-    """Choose the terms for training rows: one term per column, in order, followed by the interactions.
+    """Choose the terms for training rows: one term per column, in the columns' order, then the interactions.
 
     Parameters
     ----------
     features
-        Table (n, p) with columns named as text, which contain numbers, booleans, categories or text.
+        Table (n, p) whose columns have text as names and contain numbers, booleans, categories or text.
     sample_weight
         Weights of the rows, (n,), or None for equal weights.
 
     Raises
     ------
     OptionError
-        Raised if an option names a missing column, or does not suit its column.
+        Raised if an option names a column that does not exist, or does not suit the column.
     DataError
         Raised if a column has more levels than a tariff can have.
     """
     check_term_options(options, features)
-    # Weights are not divided by their sum, because sums of whole weights are exact, so that a row of weight 2
-    # equals two rows to the last bit.
+    # Weights are not divided by their sum: sums of whole weights are exact, so a row of weight 2 gives
+    # exactly the same result as two rows.
     weight = np.ones(len(features)) if sample_weight is None else sample_weight
     _check_levels(features, options)
     factors: dict[str, Factor] = {}
@@ -124,11 +125,13 @@ def choose_terms(
 
 
 def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
-    """Raise an OptionError that lists all options which cannot be used for these columns."""
+    """Raise an OptionError that lists all options that do not suit the columns of `features`."""
     checks = Checks(OptionError)
-    at_two = "Give a whole number of at least 2."
-    checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", at_two)
-    checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", at_two)
+    minimum_hint = "Give a whole number of at least 2."
+    checks.require(
+        _is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", minimum_hint
+    )
+    checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", minimum_hint)
     present = set(map(str, features.columns))
     paired = [name for pair in options.interactions for name in pair]
     for option in ("breakpoints", "bands", "categorical_features", "interactions", "base_levels", "fixed"):
@@ -137,58 +140,62 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         hint = "Name columns of X that are not sensitive."
         checks.require(not absent, option, f"There is no feature called {absent}", hint)
         fitted = _quoted(name for name in names if name in options.fixed and option != "fixed")
-        what = f"The relativities of {fitted} are fixed, and none is fitted"
-        checks.require(not fitted, option, what, "Leave the column out of it, or out of fixed.")
+        what = f"The relativities of {fitted} are fixed, so this option has no effect"
+        checks.require(not fitted, option, what, f"Leave the column out of {option}, or out of fixed.")
     _check_fixed(checks, options.fixed)
     checks.finish()
     for option, columns in (("breakpoints", options.breakpoints), ("bands", options.bands)):
         for name in columns:
             is_number = _is_number(features[name], options)
-            checks.require(is_number, option, f"“{name}” is not a number", "Leave the column out of it.")
+            checks.require(
+                is_number, option, f"“{name}” is not numeric", f"Leave the column out of {option}."
+            )
     in_both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
-    hint = "A number has a curve or bands: choose."
-    checks.require(not in_both, "bands", f"“{in_both}” has breakpoints too", hint)
+    hint = "A column has either a curve or bands: leave the column out of one of the two options."
+    checks.require(not in_both, "bands", f"“{in_both}” has bands and breakpoints", hint)
     for name, points in options.breakpoints.items():
-        hint = "Give two numbers or more, each above the one before."
-        checks.require(_ascend(points, least=2), "breakpoints", f"Those of “{name}” do not ascend", hint)
+        hint = "Give at least two numbers in ascending order."
+        checks.require(
+            _is_ascending(points, least=2), "breakpoints", f"“{name}” has invalid breakpoints", hint
+        )
     for name, edges in options.bands.items():
-        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _ascend(edges, least=1)
-        hint = "Give their inner edges, ascending, or a number from 2 on."
-        checks.require(fits, "bands", f"Those of “{name}” can't be", hint)
+        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _is_ascending(edges, least=1)
+        hint = "Give the inner edges in ascending order, or a number of bands of at least 2."
+        checks.require(fits, "bands", f"“{name}” has invalid bands", hint)
     pairs = [frozenset(pair) for pair in options.interactions]
     fits = all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs)
     hint = 'Give pairs such as [("age", "gender")].'
-    checks.require(fits, "interactions", "Not pairs of two columns, each pair once", hint)
+    checks.require(fits, "interactions", "Interactions must be distinct pairs of two columns", hint)
     checks.finish()
 
 
 def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
-    """Check that the relativities of each column can be used for rating."""
+    """Check that fixed relativities are numbers above 0 and that no level appears twice."""
     for name, relativities in fixed.items():
         if not isinstance(relativities, Mapping) or not relativities:
             hint = 'Give one per level, such as {"region": {"north": 1.0, "south": 1.2}}.'
             checks.require(False, "fixed", f"“{name}” has no relativities", hint)
             continue
-        can_rate = all(
+        are_positive = all(
             isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
             for value in relativities.values()
         )
-        what, hint = f"A relativity of “{name}” is not a number above 0", "give a number above 0."
-        checks.require(can_rate, "fixed", what, f"Premiums are multiplied by it: {hint}")
+        what, hint = f"A relativity of “{name}” is not a number above 0", "Give numbers above 0."
+        checks.require(are_positive, "fixed", what, f"Premiums are multiplied by relativities. {hint}")
         levels = {None if pd.isna(level) else level_text(level) for level in relativities}
         what, hint = f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
         checks.require(len(levels) == len(relativities), "fixed", what, hint)
 
 
 def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
-    """Return the term of a training column with fixed relativities, with the levels in their order.
+    """Return the term for a training column with fixed relativities; levels keep the order of `given`.
 
     Parameters
     ----------
     weight
         Weights of the rows, (n,).
     given
-        Map of levels to relativities; None or NaN is the level of missing cells.
+        Map of levels to relativities; None or NaN stands for missing cells.
     """
     missing = [float(value) for level, value in given.items() if pd.isna(level)]
     known = {level_text(level): float(value) for level, value in given.items() if not pd.isna(level)}
@@ -210,27 +217,27 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
 def require_fixed(
     terms: Sequence[Term], table: pd.DataFrame, *, numbers: NDArray[np.intp] | None = None
 ) -> None:
-    """Raise a DataError that names the rows and columns without a relativity.
+    """Raise a DataError that names the rows without a fixed relativity, and the columns of these rows.
 
     Parameters
     ----------
     terms
-        Terms of a tariff, of which only fixed terms are checked.
+        Terms of a tariff; only fixed terms are checked.
     numbers
-        Numbers of the table's rows in their data, from 0, or None for their positions in the table.
+        Row numbers, from 0, that messages use for the rows of `table`, or None for positions in `table`.
     """
-    problems = lacking(
+    problems = unrated_problems(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
         table,
-        what="Its relativities are fixed, and there is none",
-        hint="Add the level to those in fixed, None for missing cells, or correct the cells.",
+        what="The relativities of this column are fixed, but no relativity is given",
+        hint="Add these levels to fixed, with None for missing cells, or correct the cells.",
         numbers=numbers,
     )
     if problems:
         raise DataError(*problems)
 
 
-def lacking(
+def unrated_problems(
     terms: Sequence[Factor],
     table: pd.DataFrame,
     *,
@@ -250,21 +257,23 @@ def lacking(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Refuse a factor if its column contains none of its levels, because the factor would have no effect.
+    """Refuse factors whose columns contain none of their levels, because these factors would have no effect.
 
-    Single values are not checked, because a tariff may not know a single value.
+    A column with a single value is not checked, because this value may simply be new to the tariff.
     """
     checks = Checks(DataError)
     for term in terms:
-        levels, hint = set(map(str, term.cells)), "Write the table's levels as they stand in this column."
+        levels, hint = set(map(str, term.cells)), "Write the table's levels in the same way as this column."
         if term.of_levels and levels and levels <= _CONTRASTS:
-            what = "Its levels are the contrasts of an ordered factor (.L, .Q, …), not levels"
+            what = "The table contains contrasts of an ordered factor (.L, .Q, …) instead of levels"
             hint = 'Give a relativity per level, such as exp(predict(…, type="terms")) in R.'
             checks.require(False, term.column, what, hint)
             continue
         several = features[term.column].dropna().nunique() > 1
         matches_none = several and bool(term.unknown(features)[features[term.column].notna()].all())
-        checks.require(not matches_none, term.column, "No cell matches any of the tariff's levels", hint)
+        checks.require(
+            not matches_none, term.column, "No cell of this column matches a level of the tariff", hint
+        )
     checks.finish()
 
 
@@ -276,7 +285,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 2)
 
 
-def _ascend(numbers: Sequence[float], *, least: int) -> bool:
+def _is_ascending(numbers: Sequence[float], *, least: int) -> bool:
     values = np.asarray(numbers, dtype=float)
     return bool(len(values) >= least and np.isfinite(values).all() and (np.diff(values) > 0).all())
 
@@ -294,7 +303,7 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
             _is_number(column, options) or name in options.fixed or column.nunique() <= MAX_LEVELS,
             str(name),
             f"The column has more than {MAX_LEVELS:,} levels",
-            "Group them, or leave the column out.",
+            "Group the levels, or leave the column out.",
         )
     checks.finish()
 
@@ -307,7 +316,8 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
         points = _spreadsheet_digits(options.breakpoints[name])
     else:
         points = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, options.n_breakpoints)))
-    # The weight of a row is divided between the two neighbouring breakpoints in proportion to nearness.
+    # A row's weight is split between the two neighbouring breakpoints; the nearer breakpoint gets more
+    # weight.
     below, above, part = between(cells[known], points)
     shares = np.bincount(below, weight[known] * (1 - part), len(points))
     shares += np.bincount(above, weight[known] * part, len(points))
@@ -321,7 +331,7 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
     cells = numbers_of(column)
     known = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
-        # A band includes its lower edge, so an edge at the smallest number would leave the first band empty.
+        # A band excludes its upper edge, so an edge at the column's minimum would leave the first band empty.
         rounded = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, int(edges) + 1)[1:-1]))
         inner = tuple(edge for edge in rounded if edge > cells[known].min()) if known.any() else ()
     else:
@@ -344,8 +354,8 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     if name in options.base_levels:
         base_level = level_text(options.base_levels[name])
         if base_level not in levels:
-            what = f"That of “{name}” is not a level of its training rows"
-            raise OptionError.of(what, "Name one that is there.", column="base_levels")
+            what = f"The base level of “{name}” does not appear in the training rows"
+            raise OptionError.of(what, "Name a level that does.", column="base_levels")
         base = levels.index(base_level)
     return _factor(name, LEVEL, levels, base, shares, weight, missing)
 
@@ -377,7 +387,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """Return a factor, given the weights of its values, with an additional value if cells are missing."""
+    """Return a factor from the weights of its values, with a value for missing cells if there are any."""
     all_shares = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,
@@ -395,12 +405,12 @@ def _base_number(name: str, wanted: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise OptionError.of(f"That of “{name}” is not a number", "Give a number.", column="base_levels")
+        raise OptionError.of(f"The base of “{name}” is not a number", "Give a number.", column="base_levels")
     return number
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Return distinct values with few digits, rounded by at most a twentieth of neighbours' distance."""
+    """Return distinct values with few digits; rounding moves none by over 1/20 of the smallest distance."""
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))

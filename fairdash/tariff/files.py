@@ -1,9 +1,9 @@
-"""Export of tables of relativities as CSV and XLSX, and import without loss of numbers or levels.
+"""Export of tables of relativities as CSV and XLSX, and import with exactly the same numbers and levels.
 
-A spreadsheet executes text that begins with = + - or @, drops blanks at the ends of a cell, and cannot store
-control characters. Text of this kind is written as a backslash and a JSON string:
+A spreadsheet executes text that begins with = + - or @, drops spaces at the start and end of a cell, and
+cannot store control characters. Such text is therefore encoded as a backslash followed by a JSON string:
 
->>> _written("=1+1"), _written("city"), _read(_written("=1+1"))
+>>> _encoded("=1+1"), _encoded("city"), _decoded(_encoded("=1+1"))
 ('\\\\"=1+1"', 'city', '=1+1')
 """
 
@@ -29,31 +29,31 @@ from fairdash.utils.text import few
 
 #: Maximum number of characters in a cell of a workbook.
 _MAX_CHARACTERS = 32_767
-#: First characters of formulas in spreadsheets (OWASP, "CSV Injection"), and the backslash that marks an
-#: encoded text.
-_ACTIVE = ("=", "+", "-", "@", "\\")
-SHEET, WORDS = "Relativities", "How to rate"
+#: Characters with which a formula in a spreadsheet can begin (OWASP, "CSV Injection"), and the backslash with
+#: which encoded text begins.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\\")
+SHEET, INSTRUCTIONS = "Relativities", "How to rate"
 
 
-class _Exact(float):
-    """Number with enough digits to restore it; XlsxWriter writes 16 digits, and some numbers need 17."""
+class _FullPrecision(float):
+    """Number that is written with all its digits; XlsxWriter writes 16 digits, but some numbers have 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
-    """Return a table of relativities as UTF-8 CSV with a byte order mark and full precision."""
+    """Return a table of relativities as UTF-8 CSV with a byte order mark and all digits of numbers."""
     return _escaped(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def xlsx_of(table: pd.DataFrame) -> bytes:
-    """Return a workbook with a table of relativities, and instructions for rating on a second sheet.
+    """Return a workbook with a table of relativities and a sheet that explains how to compute premiums.
 
     Raises
     ------
     DataError
-        Raised if the name of a level is longer than a cell of a workbook.
+        Raised if the name of a level has more characters than a cell of a workbook can store.
     """
     import xlsxwriter
 
@@ -66,13 +66,13 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     for row, cells in enumerate(_escaped(table).itertuples(index=False), start=1):
         for column, cell in enumerate(cells):
             if isinstance(cell, str):
-                sheet.write_string(row, column, _fitting(cell))
+                sheet.write_string(row, column, _checked_length(cell))
             elif not pd.isna(cell):
-                sheet.write_number(row, column, _Exact(cell))
+                sheet.write_number(row, column, _FullPrecision(cell))
     sheet.freeze_panes(1, 2)
     sheet.autofilter(0, 0, len(table), len(table.columns) - 1)
     sheet.set_column(0, len(table.columns) - 1, 14)
-    words = workbook.add_worksheet(WORDS)
+    words = workbook.add_worksheet(INSTRUCTIONS)
     words.set_column(0, 0, 100, workbook.add_format({"text_wrap": True, "valign": "top"}))
     for row, sentence in enumerate(in_words(table).splitlines()):
         words.write_string(row, 0, sentence[:_MAX_CHARACTERS])
@@ -88,17 +88,18 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
     OptionError
         Raised if the file has a different extension.
     DataError
-        Raised if the name of a level is longer than a cell of a workbook.
+        Raised if the name of a level has more characters than a cell of a workbook can store.
     StorageError
         Raised if the file cannot be written.
     """
-    write_whole(Path(path), {".csv": csv_of, ".xlsx": xlsx_of}[_ending(path)](table))
+    write_whole(Path(path), {".csv": csv_of, ".xlsx": xlsx_of}[_extension(path)](table))
 
 
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a table of relativities from a ``.csv`` or ``.xlsx``, as exported or as saved by a spreadsheet.
+    """Read a table of relativities from a ``.csv`` or ``.xlsx`` file that fairdash or a spreadsheet saved.
 
-    A CSV must be UTF-8 with commas, and a workbook must have a sheet named “Relativities”.
+    A CSV file must be encoded in UTF-8 and separated by commas. A workbook must have a sheet named
+    “Relativities”.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     >>> "km" in set(table["factor"])
     True
     """
-    from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
+    from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_extension(path)]
     what = f"the file {path} can't be read as a tariff"
     try:
         # The size is checked before the file is read into memory.
@@ -137,8 +138,8 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     absent = [name for name in ("factor", "kind") if name not in names]
     if absent or (RELATIVITY in names) == (POINTS in names) or not rows:
         raise StorageError.of(
-            f"{what}: it has no columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}” with rows",
-            "Give a table as export() writes it.",
+            f"{what}: it needs rows and columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}”",
+            "Give a file in the format that export() writes.",
         )
     repeated = sorted({name for name in names if name and names.count(name) > 1})
     if repeated:
@@ -148,15 +149,15 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     return table_of_cells(names, rows)
 
 
-def _ending(path: str | PathLike[str]) -> str:
-    ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".xlsx"):
-        raise OptionError.of("A tariff is a .csv or an .xlsx", "Give the file such an ending.", column="path")
-    return ending
+def _extension(path: str | PathLike[str]) -> str:
+    extension = Path(path).suffix.lower()
+    if extension not in (".csv", ".xlsx"):
+        raise OptionError.of("The file must be a .csv or an .xlsx", "Change its extension.", column="path")
+    return extension
 
 
 def cells_of_csv(content: bytes) -> list[list[Any]]:
-    """Return the cells of a CSV as text; a file that is too large raises a ReadingError."""
+    """Return the cells of a CSV file as text, or raise a ReadingError if the file is too large."""
     if content.count(b",") + content.count(b"\n") > MAX_EXCEL_CELLS:
         raise too_large(f"the table has more than {MAX_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
@@ -170,35 +171,36 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _escaped(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its texts encoded as in the file."""
-    texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
+    """Return the table with its text columns encoded for a file."""
+    texts = {name: table[name].map(_encoded, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Return a table of relativities from its cells: empty cells missing, texts kept, numbers float64."""
+    """Return a table of relativities with text as text, numbers as float64 and empty cells as missing."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):
             continue
-        as_it_was, kind = (lambda cell: _read(level_text(cell)), object) if name in TEXTS else (float, float)
+        convert, kind = (lambda cell: _decoded(level_text(cell)), object) if name in TEXTS else (float, float)
         cells = [row[place] if place < len(row) and row[place] != "" else None for row in rows]
         try:
-            known = [None if cell is None else as_it_was(cell) for cell in cells]
+            known = [None if cell is None else convert(cell) for cell in cells]
         except (TypeError, ValueError, RecursionError) as error:
             raise StorageError.of(
-                f"the column “{name}” of the tariff can't be read", "Correct its cells, or export it again."
+                f"the column “{name}” of the tariff can't be read",
+                "Correct its cells, or export the tariff again.",
             ) from error
         columns[name] = pd.Series(known, dtype=kind)
     return pd.DataFrame(columns)
 
 
-def _written(text: str) -> str:
-    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_ACTIVE)
+def _encoded(text: str) -> str:
+    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
     return text if plain else "\\" + json.dumps(text)
 
 
-def _read(text: str) -> str:
+def _decoded(text: str) -> str:
     if not text.startswith("\\"):
         return text
     parsed = json.loads(text[1:])
@@ -207,9 +209,10 @@ def _read(text: str) -> str:
     return parsed
 
 
-def _fitting(text: str) -> str:
+def _checked_length(text: str) -> str:
     if len(text) > _MAX_CHARACTERS:
         raise DataError.of(
-            "a level's name is longer than a cell of a workbook", "Shorten it, or write a CSV."
+            f"a level's name has more than {_MAX_CHARACTERS:,} characters",
+            "Shorten the name, or export a CSV.",
         )
     return text

@@ -1,14 +1,14 @@
-"""Fitting of tariffs for one table at many λ as one stack: scikit-learn's GLM, then the penalised models.
+"""Fitting of tariffs to one table at many λ together: first the GLM, then the penalised models.
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
-Here, L is the mean deviance divided by that of the constant model, c. The vector v has the heights of a
-numeric column's curve. The penalty on their second differences D² makes curves smooth, and curves may be
-constrained to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. The
-weight λ = 0 gives the GLM. With a penalty of the networks, the objective equals that of the networks. The
-tariffs' own penalty has a term that grows with λ itself and leads to the flat premium
-(:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ include them, and β does not change
-them.
+Here, L is the mean deviance divided by c, the mean deviance of the constant model. The vector v contains the
+values of a numeric column's curve, and the penalty on the second differences D²v makes this curve smooth.
+Curves may be constrained to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the fairness penalty, computed
+on up to 20,000 rows that are drawn once. λ = 0 gives the GLM. If Ψ is a penalty of the networks, the
+objective equals the networks' objective. The default penalty of tariffs contains a term proportional to λ,
+which leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ use
+premiums that include fixed relativities, but fitting does not change fixed relativities.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fairdash.errors import OptionError
 from fairdash.tariff.glm import fit_glm
-from fairdash.tariff.shape import Shape, even
+from fairdash.tariff.shape import Shape, same_smoothness
 from fairdash.tariff.smoothing import choose_smooth
 from fairdash.tariff.terms import (
     CLAIMS_OF_BASE,
@@ -47,16 +47,16 @@ Array = NDArray[np.float64]
 
 #: Id of the default penalty of tariffs.
 AVERAGES = "averages"
-#: Methods by the id of their penalty, for all penalties with which a tariff can be fitted. The first penalty
-#: belongs to the tariffs, because it starts from a fitted model; the others are the networks' penalties
-#: without an adversary.
+#: Penalties with which a tariff can be fitted, as methods by id. Only tariffs can use the first penalty,
+#: because this penalty needs the premiums of a fitted GLM; the other penalties are those of the networks'
+#: methods without an adversary.
 PENALTIES = MappingProxyType(
     {
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="First lowers the link between average premiums and the sensitive attribute, then other "
-            "links. A large λ ends at one flat premium, unless factors are fixed.",
+            meaning="First reduces the dependence of average premiums on the sensitive attribute, then other "
+            "dependence. A large λ leads to one flat premium, unless factors are fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
@@ -67,39 +67,40 @@ PENALTIES = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """Options for fitting tariffs with any terms.
+    """Options of the fit of a tariff, apart from its terms.
 
     Parameters
     ----------
     loss
-        Loss, which defines the accuracy and the link of the tariff.
+        Loss, which defines the error measure and the link function of the tariff.
     penalty
         Id in :data:`PENALTIES`.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     alpha
-        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor``, for a target of mean 1
-        (or of variance 1 for squared error).
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor``, if the target has mean
+        1 (or variance 1 for squared error).
     smooth
-        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, in addition to α
-        and on the same scale: one number for all columns, or a map of columns to γ, with 0 for the others.
+        Weight γ ≥ 0 of the squared second differences of a curve's values, added to the penalty with weight
+        α: one number for all columns, or a map of columns to γ, where γ is 0 for columns not in the map.
         ``"auto"`` uses the weights that :func:`fairdash.tariff.smoothing.choose_smooth` selects.
     monotone
-        Map of numeric columns to +1, if their values may only rise, or −1, if they may only fall, and of
-        categories to their levels in an order along which values may only rise.
+        Map of columns to constraints: +1 for a numeric column whose curve may only rise, −1 for a numeric
+        column whose curve may only fall, and for a category, its levels in an order in which their values may
+        only rise.
     credibility
-        Number K of claims at the base's frequency that are added to a value with few claims
+        Number K of claims at the frequency of the base that are added to every value with few claims
         (:mod:`fairdash.tariff.terms`); 0 adds no claims.
     balance
-        Whether the premiums of the training rows add up to their target.
+        Whether the premiums of the training rows must have the same sum as their targets.
     penalty_rows
-        Maximum number of rows in the penalty, which are drawn once at random.
+        Maximum number of rows on which the penalty is computed; these rows are drawn once at random.
     max_iter
-        Maximum number of steps of the descent.
+        Maximum number of steps of the optimiser.
     tol
-        Tolerance: the descent stops when five steps have reduced the objective by less than this value. If λ
-        is above 1 and the penalty does not end at the flat premium, for example with fixed relativities, the
-        tolerance is multiplied by λ, because λ Ψ then remains as large as λ.
+        Tolerance: the optimiser stops when five steps together have reduced the objective by less than this
+        value. If λ is above 1 and a large λ does not lead to the flat premium, for example with fixed
+        relativities, the tolerance is multiplied by λ, because the term λ Ψ then grows in proportion to λ.
     """
 
     loss: Loss
@@ -129,26 +130,26 @@ class FitOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted:
-    """Fitted tariffs, K of them with the same terms, in the target's units.
+    """K fitted tariffs with the same terms, in the target's units.
 
     Parameters
     ----------
     multiplies
-        Whether premiums are products (log link) instead of sums.
+        Whether premiums are products of relativities (log link) instead of sums of points.
     intercept
         Intercepts (K,).
     coefficients
         Coefficients (K, P).
     n_iter
-        Number of steps from the GLM, (K,), which is 0 for λ = 0.
+        Number of optimiser steps that started from the GLM, (K,); 0 for λ = 0.
     converged
-        Whether the descent has converged, (K,).
+        Whether the optimiser has converged, (K,).
     glm_steps
-        Number of Newton steps of the GLM, including the last step, which did not improve the GLM.
+        Number of steps of the GLM's fit, including a last step that may not have improved the fit.
     smooth
         Map of numeric columns to γ.
     glm
-        Coefficients of the GLM in the loss's units, (P + 1,), with the intercept last.
+        Coefficients of the GLM in the units of the loss, (P + 1,); the last is the intercept.
     claims
         Number of training rows with a claim at each value of each term.
     """
@@ -164,7 +165,7 @@ class Fitted:
     claims: tuple[Array, ...] = ()
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
-        """Return premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
+        """Return the premiums of K tariffs for every row of `table`, (K, n), in the target's units."""
         base, values = base_and_values(terms, intercept=self.intercept, coefficients=self.coefficients)
         return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
 
@@ -172,13 +173,13 @@ class Fitted:
 def fit_terms(
     terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
 ) -> Fitted:
-    """Fit one tariff per λ with these terms, as :func:`fit_stack` does, and shape the curves."""
+    """Fit one tariff per λ with :func:`fit_stack`, including smoothness, constraints and credibility."""
     x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
         weights = {"sample_weight": given["sample_weight"], "offset": fixed}
         smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **weights)
-    smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
+    smooth = smooth if isinstance(smooth, Mapping) else same_smoothness(terms, smooth)
     if any(smooth.values()):
         shape = Shape.of(terms, alpha=options.alpha, smooth=smooth, monotone=options.monotone)
     claims = claims_of(terms, table, y)
@@ -202,7 +203,7 @@ def fit_stack(
     start: Array | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Fitted:
-    """Fit one tariff per λ to training rows.
+    """Fit one tariff per λ to the same training rows.
 
     Parameters
     ----------
@@ -217,22 +218,23 @@ def fit_stack(
     lams
         Weights λ ≥ 0, K of them.
     random_state
-        Seed of the sample of rows in the penalty.
+        Seed of the sample of rows on which the penalty is computed.
     offset
-        Contribution of fixed relativities to η, (n,) (:func:`fairdash.tariff.terms.offset`), or None if there
-        are none. An offset requires a log link.
+        Logarithm of each row's product of fixed relativities, (n,) (:func:`fairdash.tariff.terms.offset`), or
+        None if no relativity is fixed. An offset requires a log link.
     shape
-        Shape of the curves, or None for α ‖β‖² only.
+        Penalties and constraints on curves, or None for the penalty α ‖β‖² only.
     start
-        Initial coefficients of the GLM's fit in the loss's units, (P + 1,), or None for the default start.
+        Coefficients from which the GLM's fit starts, in the units of the loss, (P + 1,), or None for the
+        default.
     on_step
-        Same meaning as in :func:`fairdash.tariff.stack.minimise`.
+        Function as in :func:`fairdash.tariff.stack.minimise`.
     """
     loss = options.loss
     if offset is not None and not loss.has_log_link:
         raise OptionError.of(
-            "Fixed relativities multiply, and premiums of this loss add up",
-            "Choose a loss with a log link, such as “poisson”, or fix none.",
+            "Fixed relativities need a multiplicative tariff, but this loss gives an additive tariff",
+            "Choose a loss with a log link, such as “poisson”, or fix no relativities.",
             column="fixed",
         )
     weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()

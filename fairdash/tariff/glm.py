@@ -1,4 +1,4 @@
-"""Fitting of the GLM at λ = 0: with scikit-learn, or with Newton's method if curves are shaped."""
+"""Fitting of the GLM (λ = 0) with scikit-learn, or by Newton's method if curves are smooth or constrained."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Array = NDArray[np.float64]
 
 #: Maximum number of Newton steps after scikit-learn's solver; each step doubles the number of correct digits.
 _NEWTON_STEPS = 5
-#: Number of rows to fit first in a table of more than twice this size, so that Newton's method on all rows
-#: begins near its end.
+#: If a table has more than twice this number of rows, the GLM is first fitted to this number of rows.
+#: Newton's method on all rows then starts close to the solution.
 SAMPLE = 30_000
 #: Number of rows that are processed together.
 BLOCK = 16_384
-#: Maximum number of Newton steps with a shape, from the constant model, and half the predicted decrease that
-#: counts as 0.
-_STEPS, _DECREASE = 50, 1e-12
+#: Newton's method for curves that are smooth or constrained: maximum number of steps, and half the predicted
+#: decrease of the objective below which the method stops.
+_STEPS, _MIN_DECREASE = 50, 1e-12
 
 
 def fit_glm(
@@ -34,13 +34,14 @@ def fit_glm(
     offset: Array | None = None,
     start: Array | None = None,
 ) -> tuple[Array, int]:
-    """Fit the GLM of the loss's family and link; return coefficients (P + 1,), intercept last, and steps.
+    """Fit the GLM of the loss's family and link, and return (P + 1,) coefficients and the number of steps.
 
-    The solver of scikit-learn fits x (n, P) and y (n,) in the loss's units. Newton steps follow as long as
-    the slope becomes smaller, so that only rounding affects the result.
+    The last coefficient is the intercept. The solver of scikit-learn fits x (n, P) and y (n,), in the units
+    of the loss. Newton steps follow as long as the gradient becomes smaller, so that the result is exact up
+    to rounding.
 
-    The function :func:`without_offset` replaces an offset (n,), because scikit-learn does not support
-    offsets.
+    Because scikit-learn does not support an offset (n,), :func:`without_offset` replaces the GLM by an
+    equivalent GLM without offset.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import TweedieRegressor
@@ -48,9 +49,15 @@ def fit_glm(
     if offset is not None:
         total = weight.sum()
         y, weight = without_offset(y, weight, loss=loss, offset=offset)
-        # The deviance is averaged over the new weights, so α is rescaled from the old weights.
+        # The mean deviance now refers to the new weights, so the penalty is rescaled by the ratio of the
+        # weights' sums.
         shape = shape.times(total, weight.sum())
-    if start is None and shape.is_ridge and len(y) > 2 * SAMPLE and y[(drawn := _evenly(len(y)))].any():
+    if (
+        start is None
+        and shape.is_ridge
+        and len(y) > 2 * SAMPLE
+        and y[(drawn := _evenly_spaced(len(y)))].any()
+    ):
         start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
     with_ones = np.column_stack([x, np.ones(len(x))])
     if start is not None or not shape.is_ridge:
@@ -63,7 +70,7 @@ def fit_glm(
         max_iter=200,
         tol=1e-6,
     )
-    # If all columns are constant, the constant model is the fit.
+    # Without columns, a column of zeros gives the constant model.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
         # After a line-search warning, the solver continues with L-BFGS and reports whether it has converged.
@@ -74,24 +81,24 @@ def fit_glm(
     steps = int(model.n_iter_)
     for _ in range(_NEWTON_STEPS):
         steps += 1
-        nearer = beta - np.linalg.lstsq(curvature, slope)[0]
-        new_slope, new_curvature = derivatives(with_ones, y, weight, nearer, loss, shape)
+        refined = beta - np.linalg.lstsq(curvature, slope)[0]
+        new_slope, new_curvature = derivatives(with_ones, y, weight, refined, loss, shape)
         if not np.abs(new_slope).max() < np.abs(slope).max():
             break
-        beta, slope, curvature = nearer, new_slope, new_curvature
+        beta, slope, curvature = refined, new_slope, new_curvature
     return beta, steps
 
 
-def _evenly(n: int) -> NDArray[np.int64]:
-    """Return :data:`SAMPLE` of n rows, spread evenly, so that the start does not depend on a seed."""
+def _evenly_spaced(n: int) -> NDArray[np.int64]:
+    """Return :data:`SAMPLE` evenly spaced row numbers out of n; unlike a random sample, they need no seed."""
     return np.linspace(0, n - 1, SAMPLE).astype(np.int64)
 
 
 def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
-    """Return targets and weights (n,) of the GLM without offset that is equivalent to one with offset o (n,).
+    """Return targets and weights (n,) with which a GLM without offset equals the GLM with the offset o (n,).
 
-    The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at exp(−o) y and μ. With the
-    identity link, o is 0.
+    The deviance with variance power p of y from exp(o) μ is exp((2 − p) o) times the deviance of exp(−o) y
+    from μ. With the identity link, o is 0.
     """
     return y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
 
@@ -99,10 +106,11 @@ def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tup
 def _fit_shape(
     x: Array, y: Array, weight: Array, *, loss: Loss, shape: Shape, start: Array | None
 ) -> tuple[Array, int]:
-    """Return the coefficients (P + 1,) of a GLM with a shape, by Newton's method, and the number of steps.
+    """Fit a GLM with shaped curves by Newton's method; return (P + 1,) coefficients and the number of steps.
 
-    Newton's method minimises half the mean deviance plus half the shape penalty, which are both convex,
-    starting from `start` (P + 1,) or the constant model. The last column of x (n, P + 1) is a column of ones.
+    Newton's method minimises half the mean deviance plus half the shape penalty; both are convex. The method
+    starts from `start` (P + 1,), or from the constant model. The last column of x (n, P + 1) consists of
+    ones.
     """
     share = weight / weight.sum()
     if start is None:
@@ -112,7 +120,7 @@ def _fit_shape(
 
     def value(at: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_pull(at)[0]) / 2
+            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_half_gradient(at)[0]) / 2
 
     best, steps, decrease = value(beta), 0, np.inf
     curvature: Array | None = None
@@ -120,21 +128,25 @@ def _fit_shape(
         steps += 1
         if curvature is None:
             slope, curvature = derivatives(x, y, weight, beta, loss, shape)
-            # Linearly dependent columns have no curvature in some direction.
+            # If columns are linearly dependent, the curvature is 0 in some direction, so a small ridge is
+            # added.
             curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
         else:
-            slope = slope_of(x, y, weight, beta, loss, shape)
-        way = np.linalg.solve(curvature, slope)
-        length, before, decrease = 1.0, decrease, float(slope @ way) / 2
-        while not (trial := value(beta - length * way)) <= best - 1e-4 * length * decrease and length > 1e-6:
+            slope = gradient_of(x, y, weight, beta, loss, shape)
+        direction = np.linalg.solve(curvature, slope)
+        length, before, decrease = 1.0, decrease, float(slope @ direction) / 2
+        while (
+            not (trial := value(beta - length * direction)) <= best - 1e-4 * length * decrease
+            and length > 1e-6
+        ):
             length /= 2
         if not trial < best:
             break
-        beta, best = beta - length * way, trial
-        if decrease < _DECREASE:
+        beta, best = beta - length * direction, trial
+        if decrease < _MIN_DECREASE:
             break
-        # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than a
-        # tenth.
+        # The Hessian takes most of the time. Without constraints, it is reused if the predicted decrease is
+        # at most a tenth of the previous decrease, because it then hardly changes.
         if decrease > before / 10 or len(shape.rises):
             curvature = None
     return beta, steps
@@ -143,15 +155,15 @@ def _fit_shape(
 def derivatives(
     x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape
 ) -> tuple[Array, Array]:
-    """Return slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half the shape."""
+    """Return the gradient and the Hessian of half the mean deviance plus half the shape penalty."""
     share = weight / weight.sum()
     first, second = _along_eta(x @ beta, y, loss)
-    curvature = gram(x, share * second) + shape.quadratic + shape.stiffness(beta)
-    return x.T @ (share * first) + shape.value_and_pull(beta)[1], curvature
+    curvature = gram(x, share * second) + shape.quadratic + shape.violation_hessian(beta)
+    return x.T @ (share * first) + shape.value_and_half_gradient(beta)[1], curvature
 
 
 def gram(x: Array, weight: Array) -> Array:
-    """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit in the CPU's cache."""
+    """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), computed in blocks that fit in the CPU's cache."""
     matrix = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -159,14 +171,14 @@ def gram(x: Array, weight: Array) -> Array:
     return matrix
 
 
-def slope_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:
-    """Return only the slope of :func:`derivatives`, which is fast to compute."""
+def gradient_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:
+    """Return only the gradient of :func:`derivatives`, which is faster than gradient and Hessian."""
     first, _ = _along_eta(x @ beta, y, loss)
-    return x.T @ (weight / weight.sum() * first) + shape.value_and_pull(beta)[1]
+    return x.T @ (weight / weight.sum() * first) + shape.value_and_half_gradient(beta)[1]
 
 
 def _along_eta(eta: Array, y: Array, loss: Loss) -> tuple[Array, Array]:
-    """Return the first and second derivative (n,) of half the deviance by η (n,)."""
+    """Return the first and second derivatives (n,) of half the deviance with respect to η (n,)."""
     if not loss.has_log_link:
         return eta - y, np.ones_like(y)
     p = loss.power

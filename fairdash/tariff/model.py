@@ -45,20 +45,21 @@ Array = NDArray[np.float64]
 
 
 class FairTariff(RegressorMixin, BaseEstimator):
-    """Tariff whose premiums, or whose errors, do not depend on sensitive features.
+    """Tariff with a penalty on the dependence of its premiums, or of its errors, on sensitive features.
 
     The tariff is an additive model. A numeric column has a piecewise linear curve, or bands. A category has
-    one relativity per level. Pairs of columns may interact. The terms multiply for losses with a log link and
-    add up for squared error.
+    one relativity per level. Pairs of columns may interact. Premiums are products of relativities for losses
+    with a log link, and sums of points for squared error.
 
-    Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance,
-    which is 1 for the constant model. Ψ is a measure of dependence between U and the sensitive features s.
-    With λ = 0, the tariff is scikit-learn's GLM on the same columns, with smooth curves (`smooth`) and levels
-    with few claims drawn towards the base (`credibility`). A larger λ gives a fairer and less accurate
-    tariff. With the penalty ``"averages"`` and no fixed factor, a large λ leads to one flat premium.
+    Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance
+    divided by that of the constant model. Ψ measures the dependence between U (see `objective`) and the
+    sensitive features s. With λ = 0, the tariff is scikit-learn's GLM on the same columns, but with smooth
+    curves (`smooth`), and with levels with few claims shrunk towards the base (`credibility`). A larger λ
+    gives a fairer and less accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ
+    leads to one flat premium.
 
-    Fitting uses s, but no factor uses s. Pass s as ``fit(…, sensitive_features=s)``, or name columns of X in
-    `sensitive_columns`.
+    Fitting uses s, but premiums do not depend on s directly. Pass s as ``fit(…, sensitive_features=s)``, or
+    name columns of X in `sensitive_columns`.
 
     Parameters
     ----------
@@ -68,10 +69,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. The penalty ``"averages"`` reduces links
-        in units of premium: first differences between averages along s, then other links. A large λ leads to
-        one flat premium. The other penalties reduce correlations, however small the differences, and can
-        predict worse than a flat premium if the signal in the claims is weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` measures differences in
+        units of premium: a larger λ first reduces differences of average premiums along s, then other
+        dependence, and leads to one flat premium. The other penalties reduce correlations, even if
+        differences are small; they can predict worse than a flat premium if the signal in the claims is weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
@@ -79,48 +80,46 @@ class FairTariff(RegressorMixin, BaseEstimator):
     n_breakpoints
         Number of breakpoints of a curve, at quantiles of the training rows.
     breakpoints
-        Map of columns to breakpoints that you choose, or None for breakpoints at quantiles.
+        Map of columns to their breakpoints, or None for breakpoints at quantiles.
     bands
-        Map of columns to the inner edges of their bands, or to a number of bands of about equal weight, or
-        None for no bands.
+        Map of columns to the inner edges of their bands, or to a number of bands of about equal weight. None
+        means that no column has bands.
     n_bands
-        Number of bands of a numeric column in an interaction, unless `bands` sets this number.
+        Number of bands of a numeric column in an interaction, unless `bands` contains the column.
     categorical_features
-        Numeric columns whose values are levels, or None if there are none.
+        Numeric columns to treat as categories, or None if there are none.
     interactions
         Pairs of columns that interact, such as ``[("power", "region")]``, or None for no interactions.
     base_levels
-        Map of columns to the level, or the number, with relativity 1. None selects the values with the most
-        weight: the largest level or band, and the breakpoint nearest to the median.
+        Map of columns to the level, or the number, with relativity 1. For other columns, this is the level or
+        band with the most weight, or the breakpoint nearest to the median.
     fixed
-        Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
-        "south": 1.2}}``, or None if there are none. Fixed relativities enter as an offset at every λ, and no
-        term is fitted to their columns. Levels may be numbers, and None means a missing cell. Every cell of
-        the column needs a relativity, and the loss needs a log link.
+        Map of columns to the fixed relativities of their levels, such as ``{"region": {"north": 1.0, "south":
+        1.2}}``, or None if there are none. Fixed relativities are used as an offset at every λ, and no
+        coefficients are fitted for these columns. Levels may be numbers, and the level None stands for
+        missing cells. Every cell of such a column needs a relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
-        mean 1, or to variance 1 if the loss is squared error. A positive α keeps all coefficients finite.
+        mean 1 (variance 1 for squared error). A positive α keeps all coefficients finite.
     smooth
-        Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
-        of η and in addition to `alpha` (Eilers and Marx 1996). Pass one number for all columns, or a map of
-        columns to γ, with 0 for the others. ``"auto"`` selects γ per column by cross-validation
-        (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
+        Weight γ ≥ 0 of the squared second differences of a curve's values at neighbouring breakpoints or
+        bands, on the scale of η (Eilers and Marx 1996); `alpha` applies in addition. Pass one number for all
+        columns, or a map of columns to γ, which is 0 for other columns. ``"auto"`` selects γ per column by
+        cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
-        Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, and
-        of categories to all their levels in an order along which relativities may only rise, such as
-        ``{"years": -1, "bonus": ["A", "B", "C"]}``, or None for no constraints. The constraints hold exactly,
-        at every λ.
+        Map of columns to constraints, such as ``{"years": -1, "bonus": ["A", "B", "C"]}``, or None: +1 if the
+        relativities of a numeric column may only rise, −1 if they may only fall, or all levels of a category
+        in an order in which relativities may only rise. Constraints hold exactly, at every λ.
     credibility
-        Number K of claims at the base's frequency that are added to a level, band or pair with few claims
-        (Bühlmann). If the model expects E claims at a level, the level's own claims have the weight E / (E +
-        K). Few claims are fewer than 30 rows with a claim. With K = 0, a level without claims gets a
-        relativity near 0.
+        Number K of claims at the frequency of the base that are added to a level, band or pair with fewer
+        than 30 rows with a claim (Bühlmann). If the model expects E claims at a level, the observed claims
+        have the weight E / (E + K). With K = 0, a level without claims gets a relativity near 0.
     balance
-        Whether to adjust the base so that premiums of the training rows add up to their target.
+        Whether to adjust the base so that the training rows' premiums have the same sum as their targets.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     penalty_rows
-        Maximum number of training rows in the penalty, which are drawn once.
+        Maximum number of training rows on which the penalty is computed; these rows are drawn once.
     max_iter, tol
         Same meaning as in :class:`fairdash.tariff.fit.FitOptions`.
     random_state
@@ -133,39 +132,40 @@ class FairTariff(RegressorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Names of the columns of X, if X was a DataFrame.
     terms_ : tuple
-        Factors and interactions of the tariff; see :mod:`fairdash.tariff.terms`.
+        Factors and interactions of the tariff, described in :mod:`fairdash.tariff.terms`.
     intercept_, coef_ : float, ndarray of shape (P,)
         η is ``intercept_ + design(terms_, X) @ coef_``, plus the logarithms of fixed relativities.
     glm_intercept_, glm_coef_
-        Coefficients of the GLM, for which the same equation holds.
+        Coefficients of the GLM (λ = 0), for which the same equation holds.
     smooth_ : dict
-        Map of numeric columns, by their names in the tariff, to the γ used.
+        Map of numeric columns, by their names in the tariff, to the weight γ that was used.
     claims_ : tuple of ndarray
-        Training rows with a claim (y other than 0) at each value of each of `terms_`, NaN at breakpoints.
+        Number of training rows with a claim (y ≠ 0) at each value of each term; NaN at breakpoints.
     monotone_cost_ : DataFrame or None
-        Cost of `monotone` in deviance (see :func:`fairdash.tariff.monotone.monotone_cost`), whose measurement
-        takes three additional fits.
+        Increase of the deviance due to `monotone`, measured with up to three additional fits by
+        :func:`fairdash.tariff.monotone.monotone_cost`, or None without constraints.
     n_iter_ : int
-        Number of steps of the GLM's fit and of the descent that follows.
+        Number of steps of the GLM's fit plus number of steps of the optimiser for λ > 0.
     sensitive_names_ : tuple
         Sensitive columns of X, by name, or by position if X has no column names.
     columns_ : dict
-        Map of the other columns' names in the tariff, which are text, to the columns' names in X.
+        Map of names in the tariff, which are text, to the names of the same columns in X.
 
     Notes
     -----
-    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
-    the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
+    Missing cells form a separate level if training rows contain some. Levels are text: 3, 3.0 and "3" are the
+    same level. For levels not seen in training, :meth:`predict` uses the base and warns.
 
-    The penalty ``"pearson"`` uses each sensitive feature alone, so a link with their combination may remain.
-    ``"jdcov"`` combines up to three features, ``"ccdcov"`` combines all, and the other penalties every two.
+    The penalty ``"pearson"`` uses every sensitive feature separately, so premiums may still depend on a
+    combination of features. ``"jdcov"`` uses combinations of up to three features, ``"ccdcov"`` combinations
+    of all features, and the other penalties combinations of two.
 
-    With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
-    the fixed factors do not follow s. If they follow s, the other factors offset this link as far as
-    possible. Fixed factors can make the tariff predict worse than one flat premium.
+    With fixed factors, no λ leads to one flat premium. If the fixed factors do not depend on s, a large λ
+    leads to the base times the fixed factors. If they depend on s, the other factors offset this dependence
+    as far as possible. Fixed factors can make the tariff predict worse than one flat premium.
 
-    The fit runs on the CPU and takes seconds for 100,000 rows. The fit uses float64, except for the descent
-    from the GLM if there are more rows than `penalty_rows`.
+    The fit runs on the CPU and takes seconds for 100,000 rows. It uses float64; only the optimiser for λ > 0
+    uses float32 if there are more rows than `penalty_rows`.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A sensitive column of X must have no missing cells.
+        # Sensitive columns of X must not have missing cells.
         tags.input_tags.allow_nan = self.sensitive_columns is None
         tags.target_tags.positive_only = self.loss != "squared_error"
         return tags
@@ -251,24 +251,24 @@ class FairTariff(RegressorMixin, BaseEstimator):
         X : DataFrame or array, shape (n, p)
             Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
         y : array, shape (n,)
-            Target, per unit of exposure if rows have one; not constant, and at least 0 with a log link.
+            Target per unit of exposure; it must not be constant, and must be at least 0 with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
             above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-            Row weights, such as exposures: 0 leaves a row out, and 2 counts a row twice.
+            Row weights, such as exposures; weight 0 leaves a row out, and weight 2 counts as two rows.
 
         Raises
         ------
         OptionError
-            Raised if an option cannot be used, or if λ is above 0 and there are no sensitive features.
+            Raised if an option is not valid, or if λ is above 0 and there are no sensitive features.
         DataError
             Raised if X, y or the sensitive features cannot be used.
 
         Warns
         -----
         ConvergenceWarning
-            Raised if the descent has not converged after `max_iter` steps.
+            Raised if the optimiser has not converged after `max_iter` steps.
         """
         options = self._fit_options()
         table, y, s, weight = rows_to_fit(
@@ -284,7 +284,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         features = table.set_axis([str(name) for name in table.columns], axis=1)
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
-        # Rows of weight 0 are left out of the fit, but the row numbers in messages count all rows.
+        # Rows of weight 0 are left out of the fit, but row numbers in messages refer to all rows.
         used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
         require_fixed(self.terms_, features, numbers=used)
         settings: dict[str, Any] = {
@@ -315,19 +315,19 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Return premiums (n,) for the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Additional columns are ignored, and the sensitive columns
-        may be missing.
+        Columns of a DataFrame are found by name. Additional columns are ignored; sensitive columns are not
+        needed.
 
         Raises
         ------
         DataError
-            Raised if a column is missing or cannot be used, or a fixed factor has no relativity for a cell.
+            Raised if a column is missing or not valid, or if a fixed factor has no relativity for a cell.
 
         Warns
         -----
         UserWarning
             Raised if cells have levels not seen in training, or are missing although no cell was missing in
-            training. Cells with such levels get the base.
+            training. All these cells are treated as the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]
@@ -344,7 +344,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         counts = {term.column: int(term.unknown(features).sum()) for term in factors}
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
         if unknown:
-            text = f"Values not seen in training count as the base, in: {in_columns(unknown)}."
+            text = f"Values not seen in training are treated as the base, in: {in_columns(unknown)}."
             warnings.warn(text, UserWarning, stacklevel=2)
         base, values = self._rated(self.intercept_, self.coef_)
         return premiums(self.terms_, features, base=base, values=values, multiplies=self._has_log_link)[0]
@@ -352,16 +352,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def relativities(
         self, *, base: Literal["level", "average"] = "level", unpenalised: bool = False
     ) -> pd.DataFrame:
-        """Return the table of relativities; :func:`fairdash.rate` turns it into the premiums of `predict`.
+        """Return the table of relativities, with which :func:`fairdash.rate` gives the premiums of `predict`.
 
         Parameters
         ----------
         base
-            Reference with relativity 1 (0 points): a level of each factor, or the average over the training
-            rows (geometric with a log link). Interactions always refer to a level. Fixed relativities remain
-            unchanged and have the kind “fixed”.
+            Reference with relativity 1 (0 points): ``"level"``, the base level of each factor, or
+            ``"average"``, the average over the training rows (geometric with a log link). Interactions always
+            refer to levels. Fixed relativities remain unchanged and have the kind “fixed”.
         unpenalised
-            Whether to return the tariff with the same factors at λ = 0 instead.
+            Whether to return the table of the GLM with the same factors (λ = 0) instead.
 
         Returns
         -------
@@ -382,11 +382,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """Explain how to rate from the table, one sentence per line, including few claims and constraints."""
+        """Explain line by line how to compute a premium, which values have few claims, and constraints."""
         words = in_words(self.relativities())
         has_few = any((claims < MIN_CLAIMS).any() for claims in self.claims_)
         if has_few and self.credibility:
-            words += f"\nEach gets {self.credibility:g} additional claims at the base's frequency."
+            words += f"\nThese values get {self.credibility:g} additional claims at the base's frequency."
         if self.monotone_cost_ is not None:
             words += f"\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
         return words
@@ -404,7 +404,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         export(self.relativities(), path)
 
     def _rated(self, intercept: float, coef: Array, to_average: bool = False) -> tuple[Array, list[Array]]:
-        """Return the base (1,) and the values (1, n_values) of each term, for a single tariff."""
+        """Return the base (1,) of a single tariff, and the values (1, n_values) of each term."""
         eta, coef = np.array([intercept]), coef[None]
         return base_and_values(self.terms_, intercept=eta, coefficients=coef, to_average=to_average)
 
@@ -413,7 +413,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return find_loss(self.loss, tweedie_power=self.tweedie_power).has_log_link
 
     def _fit_options(self) -> FitOptions:
-        """Check the options of the fit and return them; an OptionError lists all invalid options."""
+        """Return the options of the fit, or raise an OptionError that lists all invalid options."""
         get_entry(PENALTIES, self.penalty, option="penalty")
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
@@ -422,13 +422,13 @@ class FairTariff(RegressorMixin, BaseEstimator):
             whole = name in ("max_iter", "penalty_rows")
             fits = is_at_least(minimum, getattr(self, name), Integral if whole else Real)
             hint = f"Give a {'whole ' if whole else ''}number of at least {minimum}."
-            checks.require(fits, name, "It can't be used", hint)
+            checks.require(fits, name, "The value is not valid", hint)
         smooth: Any = self.smooth
         smooth = {str(name): v for name, v in smooth.items()} if isinstance(smooth, Mapping) else smooth
         weights = smooth.values() if isinstance(smooth, Mapping) else [smooth]
         fits = (isinstance(smooth, str) and smooth == AUTO) or all(is_at_least(0, v) for v in weights)
-        hint = "Give “auto”, a number of at least 0, or one per column."
-        checks.require(fits, "smooth", "It can't be used", hint)
+        hint = "Give “auto”, a number of at least 0, or a map of columns to numbers of at least 0."
+        checks.require(fits, "smooth", "The smoothness is not valid", hint)
         checks.finish()
         names = ("penalty", "objective", "alpha", "credibility", "balance", "penalty_rows", "max_iter", "tol")
         loss = find_loss(self.loss, tweedie_power=self.tweedie_power)

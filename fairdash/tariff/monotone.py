@@ -1,4 +1,4 @@
-"""Cost of monotone constraints on rating factors."""
+"""Cost of monotone constraints on rating factors, as an increase of the deviance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.tariff.terms import Term
 
 Array = NDArray[np.float64]
 
-#: Names of the rows on which a cost is measured.
+#: Names of the two sets of rows on which the cost is measured.
 TRAINING, HELD_OUT = "training", "held out"
 
 
@@ -31,54 +31,56 @@ def monotone_cost(
     sample_weight: Array | None,
     **given: Any,
 ) -> pd.DataFrame:
-    """Compare the deviance of a monotone tariff, at the last λ, with the unconstrained tariff's deviance.
+    """Compare the deviance of a monotone tariff at the last λ with that of the unconstrained tariff.
 
     Parameters
     ----------
     fitted
-        Fitted tariff; the other arguments are the arguments of its fit.
+        Fitted tariff with constraints; the other arguments are those with which it was fitted.
 
     Returns
     -------
     DataFrame
-        One row for ``training`` and, from 100 rows on, one row for ``held out``, which is a fifth of the
-        rows, predicted by tariffs fitted to the other rows. The columns ``monotone`` and ``free`` are mean
-        deviances divided by the deviance of one flat premium, ``cost`` is their difference, and ``noise`` is
-        the standard error of the cost over the rows. On training rows, a cost at λ = 0 is at least 0.
-        Elsewhere, the cost may be negative, because a constraint can predict better, or follow s more.
+        One row ``training`` and, for at least 100 rows, one row ``held out``. For the second row, tariffs are
+        fitted to four fifths of the rows and measured on the remaining fifth. The columns ``monotone`` and
+        ``free`` contain the mean deviances with and without constraints, divided by the deviance of one flat
+        premium; ``cost`` is ``monotone`` minus ``free``, and ``noise`` is the standard error of ``cost``. On
+        training rows at λ = 0, the cost is at least 0. On held-out rows, and at λ above 0, the cost may be
+        negative, because the constrained tariff can predict better, or depend more on s, than the tariff
+        without constraints.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     constrained = replace(options, smooth=fitted.smooth)
     free = replace(constrained, monotone={})
 
-    def premiums(rows: NDArray[np.int64], chosen: FitOptions) -> Array:
+    def premiums(rows: NDArray[np.int64], fit_options: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
-        fit = fit_terms(terms, table.iloc[rows], y[rows], options=chosen, **part, **given)
+        fit = fit_terms(terms, table.iloc[rows], y[rows], options=fit_options, **part, **given)
         return fit.premiums(terms, table)[-1]
 
-    def compared(both: Array, rows: NDArray[np.int64], train: NDArray[np.int64]) -> dict[str, float]:
+    def measure(predictions: Array, rows: NDArray[np.int64], train: NDArray[np.int64]) -> dict[str, float]:
         share = weight[rows] / weight[rows].sum()
         flat = np.full(len(rows), np.average(y[train], weights=weight[train]))
         with np.errstate(divide="ignore", invalid="ignore"):
-            losses = options.loss.deviances(y[rows], both[:, rows]) * share
+            losses = options.loss.deviances(y[rows], predictions[:, rows]) * share
             losses /= share @ options.loss.deviances(y[rows], flat)
         excess = losses[0] - losses[1]
         fit = {"monotone": losses[0].sum(), "free": losses[1].sum()}
         return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
     all_rows = np.arange(len(y))
-    both = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
-    costs = {TRAINING: compared(both, all_rows, all_rows)}
+    predictions = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
+    costs = {TRAINING: measure(predictions, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        both = np.stack([premiums(train, chosen) for chosen in (constrained, free)])
-        costs[HELD_OUT] = compared(both, held_out, train)
+        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, free)])
+        costs[HELD_OUT] = measure(predictions, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 
 
 def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFrame) -> str:
-    """Describe monotone factors and their cost."""
+    """Describe the monotone factors and the cost of the constraints."""
     names = ", ".join(
         f"“{name}” may only {'fall' if order == -1 else 'rise'}"
         + ("" if isinstance(order, int) else f" from “{order[0]}” to “{order[-1]}”")
@@ -89,6 +91,6 @@ def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFram
     where = "held-out rows" if rows == HELD_OUT else "its training rows"
     return (
         f"Constraints: {names}. On {where} the deviance is {costs['monotone']:.4f} times that of one flat "
-        f"premium. Without constraints it is {costs['free']:.4f}, a difference of {costs['cost']:+.4f} ± "
-        f"{costs['noise']:.4f}."
+        f"premium; without constraints it would be {costs['free']:.4f} times, so the constraints change it "
+        f"by {costs['cost']:+.4f} ± {costs['noise']:.4f}."
     )

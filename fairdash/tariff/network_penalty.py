@@ -1,4 +1,4 @@
-"""Networks' penalties for tariffs, which torch computes from NumPy arrays."""
+"""Penalties of the networks for tariffs: torch computes the penalty and its gradient from NumPy arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class NetworkPenalty:
-    """Penalty Ψ of a network method on m rows, for tariffs.
+    """Penalty Ψ of a method for networks, computed on m rows for a tariff.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class NetworkPenalty:
         ).to("cpu", dtype)
 
     def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
-        """Return Ψ (K,) of U (K, m) and the slope of Ψ (K, m), for any λ."""
+        """Return Ψ (K,) of U (K, m) and its gradient with respect to U (K, m), which do not depend on λ."""
         u_tensor = torch.from_numpy(u)[:, :, None].requires_grad_()
         psi = self._penalty(u_tensor, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
         (slope,) = torch.autograd.grad(psi.sum(), u_tensor)

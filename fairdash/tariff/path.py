@@ -1,8 +1,8 @@
-"""Fitting of tariffs over λ and splits, with predictions for a front next to a run's networks.
+"""Fitting of tariffs at several λ and on several splits, for comparison with the networks of a run.
 
-The terms of each split are selected on its training rows. All λ of a split form one stack, which starts from
-the GLM of the split. The splits are fitted one after another to save memory, each as a step whose result can
-be stored.
+For each split, the terms of the tariffs are selected on the training rows, and tariffs at all λ are fitted
+together, starting from the GLM. The splits are fitted one after another to save memory. The result of each
+split can be stored, so that an interrupted run resumes with the next split.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fairdash.tariff.shape import Shape
 from fairdash.tariff.smoothing import AUTO
 from fairdash.tariff.terms import design, offset
 from fairdash.training.baselines import ALPHAS
-from fairdash.training.defaults import LAMS_OF_FIRST_TARIFFS
+from fairdash.training.defaults import PREVIEW_TARIFF_LAMS
 from fairdash.training.models import TrainedModels
 from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
 from fairdash.training.splits import Split, at_most, with_held_out
@@ -36,15 +36,15 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Maximum number of training rows on which values of α are compared; with more rows, strong shrinkage is not
-#: needed.
+#: Maximum number of training rows on which values of α are compared; larger tables do not need strong
+#: shrinkage.
 MAX_ROWS = 30_000
-#: Weights of a pilot, over four decades, beyond which a premium is flat.
+#: Weights λ of a pilot, from 0.001 to 10; beyond the largest weight, the premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Maximum number of rows of a pilot.
+#: Maximum number of rows that a pilot uses.
 MAX_PILOT_ROWS = 20_000
-#: Maximum number of training rows of a split to which tariffs are fitted, because a hundred coefficients gain
-#: nothing from more rows, and each row takes memory for all coefficients.
+#: Maximum number of training rows of a split to which tariffs are fitted: more rows would hardly improve
+#: about a hundred coefficients, and every row takes memory for all coefficients.
 MAX_FITTED_ROWS = 1_000_000
 
 
@@ -60,47 +60,48 @@ def fit_tariffs(
     on_step: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Fit a tariff for every λ to the training rows of every split; no tariff uses a sensitive column.
+    """Fit a tariff for every λ to the training rows of every split; no premium is computed from s.
 
     Parameters
     ----------
     lams
-        Weights λ ≥ 0 of the penalty, where 0 is the GLM. ``"auto"`` uses 0 and eight weights that
-        :func:`find_lams` spreads over dependence on the first split, or over four decades if there is no
-        dependence to reduce.
+        Weights λ ≥ 0 of the penalty; λ = 0 gives the GLM. ``"auto"`` uses 0 and eight weights that
+        :func:`find_lams` finds on the first split, or the weights
+        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS` if there is no dependence to reduce.
     terms
-        Options that turn columns into factors, or None for the defaults. Fixed factors need a relativity for
-        every row of the data set.
+        Options that define the factors, or None for the defaults. Fixed factors need a relativity for every
+        row of the data set.
     random_state
-        Seed of the rows in the penalty, of held-out rows, and of the sample if a split has more than
-        MAX_FITTED_ROWS training rows.
+        Seed of three random samples: the rows on which the penalty is computed, held-out rows, and training
+        rows if a split has more than MAX_FITTED_ROWS.
     shrink
-        Whether each split selects `alpha` on its validation rows, or on a fifth of its training rows if it
-        has no validation rows, instead of using the value in `options`; see :func:`choose_alpha`.
+        Whether :func:`choose_alpha` selects `alpha` for each split, on its validation rows or, without
+        validation rows, on a fifth of its training rows. Otherwise, `alpha` is that of `options`.
     on_step
-        Function that is called repeatedly with the completed share, 0 to 1; an exception stops the fits.
+        Function that is called repeatedly with the completed share of all fits, 0 to 1; an exception in it
+        stops the fits.
     run_step
-        Provider of step results; the step ``"tariffs/<split>"`` fits the tariffs of a split.
+        Function that runs the step ``"tariffs/<split>"`` for each split, or returns its stored result.
 
     Returns
     -------
     TrainedModels
-        All λ in order for the first split, then for the next split; the method is :data:`FAIR_TARIFF`. The
-        column ``converged`` of `members` states which tariffs have converged. No tariff has diverged, because
-        only finite steps are taken, and ``best_epoch`` is the number of steps. In `predictions`, a level that
-        the training rows of a split do not contain counts as the base.
+        Tariffs of the first split in the order of λ, then those of the next split, all with the method
+        :data:`FAIR_TARIFF`. In `members`, ``converged`` states whether a tariff has converged, ``best_epoch``
+        is the number of optimiser steps, and ``diverged`` is False, because every step is finite. In
+        `predictions`, levels that do not appear in the training rows of a split are treated as the base.
 
     Raises
     ------
     OptionError
         Raised if an option cannot be used.
     DataError
-        Raised if the loss does not suit the target, or a column cannot be a factor.
+        Raised if the loss does not suit the target, or if a column cannot be a factor.
     """
     started = time.monotonic()
     if is_auto(lams):
         result = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
-        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if result is None else result.tolist()))
+        lams = (0.0, *(PREVIEW_TARIFF_LAMS if result is None else result.tolist()))
     lams = [float(lam) for lam in lams]
     _check(dataset, lams, options)
     terms = terms or TermOptions()
@@ -118,25 +119,25 @@ def fit_tariffs(
                 on_step((done + share) / len(splits))
 
         def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
-            train, own_options = split.train, options
+            train, split_options = split.train, options
             on_step(0.0)
             if shrink:
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 shared: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
-                own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **shared))
+                split_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **shared))
             train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
-            mass = None if weight is None else weight[train]
+            train_weight = None if weight is None else weight[train]
             table = features.iloc[train]
-            chosen = choose_terms(table, mass, terms)
+            chosen = choose_terms(table, train_weight, terms)
             require_fixed(chosen, features)
             fitted = fit_terms(
                 chosen,
                 table,
                 y[train],
                 s=s[train],
-                sample_weight=mass,
+                sample_weight=train_weight,
                 lams=lams,
-                options=own_options,
+                options=split_options,
                 random_state=random_state,
                 on_step=on_step,
             )
@@ -175,11 +176,11 @@ def fit_tariffs(
 
 
 def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None:
-    """Raise an error for inputs that no split could fit."""
+    """Raise an error if the penalty, the weights λ or the target are not valid."""
     penalty = get_entry(PENALTIES, options.penalty, option="penalty")
     checks = Checks(OptionError)
     usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
-    checks.require(usable, "lams", "Not usable weights λ", "Give numbers of at least 0.")
+    checks.require(usable, "lams", "The weights λ are not valid", "Give numbers of at least 0.")
     fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
     what, hint = (
         f"“{penalty.id}” takes one sensitive column only",
@@ -202,10 +203,10 @@ def choose_alpha(
     terms: TermOptions,
     random_state: int,
 ) -> float:
-    """Select the weight α of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
+    """Select the weight α of the squared coefficients from ``ALPHAS`` by the GLM's deviance on held-out rows.
 
-    Sixteen breakpoints per column are too many for a thousand policies of which one in twelve has a claim.
-    Without shrinkage, the breakpoints fit noise, which the penalty then also has to remove.
+    Sixteen breakpoints per column are too many for 1,000 policies of which one in twelve has a claim: without
+    shrinkage, the curves fit noise, and the fairness penalty then has to remove this noise, too.
 
     Parameters
     ----------
@@ -214,20 +215,20 @@ def choose_alpha(
     y, weight
         Target and weights of all rows, (n,).
     split
-        Split with validation rows, on which the deviance is compared; the GLMs are fitted to its training
-        rows.
+        Split with validation rows. The GLMs are fitted to the training rows, and their deviances are compared
+        on the validation rows.
     options
-        Options of the fit, whose `alpha` is selected. An automatic `smooth` is replaced by 0; it is selected
-        later, when a tariff is fitted with this α.
+        Options of the fit, of which `alpha` is selected here. If `smooth` is ``"auto"``, the GLMs use 0
+        instead; the smoothness is selected later, together with the fit of a tariff with the selected α.
     random_state
-        Seed of the sample of rows if there are more than MAX_ROWS rows.
+        Seed of the sample of training rows if there are more than MAX_ROWS.
     """
     train, held_out = split.train, split.validation
     train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
-    mass = None if weight is None else weight[train]
-    chosen = choose_terms(features.iloc[train], mass, terms)
-    # Each table is converted to a matrix once for all values of α.
-    training, other = ((design(chosen, table), offset(chosen, table))
+    train_weight = None if weight is None else weight[train]
+    chosen = choose_terms(features.iloc[train], train_weight, terms)
+    # Each table is converted to a design matrix only once, for all values of α.
+    training, validation = ((design(chosen, table), offset(chosen, table))
                   for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
     smooth = 0.0 if options.smooth == AUTO else options.smooth
     start, deviances = None, []
@@ -235,29 +236,34 @@ def choose_alpha(
         shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
         shared: dict[str, Any] = {"offset": training[1], "shape": shape, "options": options, "start": start}
         fitted = fit_stack(
-            training[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **shared
+            training[0],
+            y[train],
+            s=None,
+            sample_weight=train_weight,
+            lams=[0.0],
+            random_state=random_state,
+            **shared,
         )
         start = fitted.glm
-        eta = fitted.intercept + other[0] @ fitted.coefficients[0]
-        if other[1] is not None:
-            eta = eta + other[1]
+        eta = fitted.intercept + validation[0] @ fitted.coefficients[0]
+        if validation[1] is not None:
+            eta = eta + validation[1]
         y_pred = np.exp(eta) if fitted.multiplies else eta
-        mass_of = None if weight is None else weight[held_out]
-        deviances.append(options.loss.mean_deviance(y[held_out], y_pred, mass_of))
+        held_out_weight = None if weight is None else weight[held_out]
+        deviances.append(options.loss.mean_deviance(y[held_out], y_pred, held_out_weight))
     return ALPHAS[int(np.argmin(deviances))]
 
 
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Return weights of tariffs spread over dependence, from that of the GLM to the independence floor.
+    """Return λ whose tariffs' dependence is spread evenly between that of the GLM and the independence floor.
 
     Parameters
     ----------
     split
-        Split whose training rows are used for fitting, and whose validation rows are used for measuring;
-        large sets of rows are sampled. If the split has no validation rows, a fifth of its training rows is
-        used for measuring.
+        Split. Tariffs are fitted to its training rows, and their dependence is measured on its validation
+        rows or, without validation rows, on a fifth of its training rows. Large sets of rows are sampled.
     options
         Options of the fit.
     count

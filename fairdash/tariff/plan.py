@@ -1,4 +1,4 @@
-"""Tariffs of a plan, and repaired trees, over the plan's weights λ, splits and strengths."""
+"""Tariffs and repaired prices of trees for the weights λ, splits and repair strengths of a plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
-    """Return as many weights as the plan has, spread over its tariffs' dependence, or its own weights."""
+    """Return the weights λ that :func:`find_lams` finds or, if it finds none, the weights of the plan."""
     count, seed = len(plan.lams), plan.random_state
     lams = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
     return np.array(plan.lams if lams is None else lams)
@@ -46,7 +46,7 @@ def tariffs_of_plan(
     on_step: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Fit the tariffs of a plan at these weights, for the front of the plan's run."""
+    """Fit the tariffs of a plan at the weights `lams`, to add them to the plan's Pareto front."""
     return fit_tariffs(
         dataset,
         splits,
@@ -73,10 +73,10 @@ def fit_path(
     on_step: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Fit the models of a plan for a front of tariffs, with the GLM (λ = 0) as the standard model.
+    """Fit the models of a plan whose Pareto front consists of tariffs; the GLM (λ = 0) is the standard model.
 
-    The argument `splits` contains the splits of the plan; `confirms` and `run_step` are as in
-    :func:`fairdash.training.sweep.train_sweep`.
+    The argument `splits` contains the splits of the plan. The arguments `confirms` and `run_step` have the
+    same meaning as in :func:`fairdash.training.sweep.train_sweep`.
     """
 
     def fitted(splits: Sequence[Split], run_step: StepRunner) -> TrainedModels:
@@ -88,7 +88,9 @@ def fit_path(
             order = np.argsort(is_glm, kind="stable")
         members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
         n_unfinished = int((~members.pop("converged")).sum())
-        notes = (f"{n_unfinished} of {len(members)} tariffs had not converged after their last step.",)
+        notes = (
+            f"{n_unfinished} of {len(members)} tariffs did not converge within the maximum number of steps.",
+        )
         members = members.iloc[order].reset_index(drop=True)
         predictions = found.predictions[order]
         return replace(found, members=members, predictions=predictions, notes=notes if n_unfinished else ())
@@ -105,7 +107,7 @@ def fit_path(
     return replace(trained, set_aside=holdout)
 
 
-#: Number of folds, which is the number of models whose mean is the price, and their learning rate.
+#: Number of folds, and learning rate of the trees. The price is the mean of one model per fold.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
@@ -124,21 +126,20 @@ def repaired_prices(
     Parameters
     ----------
     strengths
-        Strengths from 0, the price of the trees, to 1, the repaired price.
+        Strengths of the repair, from 0 (the price of the trees) to 1 (the repaired price).
     on_step
-        Function that is called with the completed share, 0 to 1, before and after each split; an exception
-        stops the fits.
+        Function that is called before and after each split with the completed share of all splits, 0 to 1; an
+        exception in it stops the fits.
     run_step
-        Provider of step results; the step ``"repair/<split>"`` repairs the prices of a split.
+        Function that runs the step ``"repair/<split>"`` for each split, or returns its stored result.
 
     Returns
     -------
     members, predictions
-        Frame and predictions. The frame has the columns ``method``
-        (:data:`~fairdash.training.references.REPAIR` with s for new prices, or
-        :data:`~fairdash.training.references.REPAIR_PROJECTED` without s), ``lam`` (the strength), ``split``
-        and ``diverged`` (False). The predictions (K, n) are in the target's units, one row per row of
-        `members`.
+        The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, which
+        uses s to compute prices, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, which does not),
+        ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n) contains
+        the prices for the same row of `members`, in the target's units.
     """
 
     s = one_column_each(dataset.sensitive)
@@ -172,7 +173,7 @@ def repaired_prices(
             REPAIR_PROJECTED: repair.predict(x, alpha=1.0),
         }
         on_step((number + 1) / len(splits))
-        return {method: (1 - t) * price + t * full for method, full in by_method.items()}
+        return {method: (1 - t) * price + t * repaired for method, repaired in by_method.items()}
 
     run_step = within(run_step, "repair")
     by_split = independent(

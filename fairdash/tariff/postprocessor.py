@@ -1,4 +1,4 @@
-"""Repair of the prices of any model, as a scikit-learn estimator.
+"""Repair of the prices of any model, as a scikit-learn estimator: repaired prices do not depend on s.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -6,8 +6,8 @@
 >>> table = pd.DataFrame({"bonus": age / 10 + rng.normal(size=600), "power": rng.normal(size=600)})
 >>> table["price"] = 100 + 10 * table["bonus"] + 5 * table["power"]
 >>> repair = FairPostprocessor("price").fit(table, sensitive_features=age)
->>> told = repair.predict(table, sensitive_features=age)
->>> bool(abs(np.corrcoef(told, age)[0, 1]) < 0.05), bool(np.isclose(told.mean(), table["price"].mean()))
+>>> price = repair.predict(table, sensitive_features=age)
+>>> bool(abs(np.corrcoef(price, age)[0, 1]) < 0.05), bool(np.isclose(price.mean(), table["price"].mean()))
 (True, True)
 """
 
@@ -44,69 +44,69 @@ from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
 
-#: Ways to compute a repaired price from x if s is unknown.
+#: Methods to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors", "network")
-#: Number of dependences, from that of the price to the floor, that a network may have.
+#: Number of equal steps of dependence between that of the price and the independence floor.
 _STEPS = 20
 
 
 class FairPostprocessor(RegressorMixin, BaseEstimator):
-    """Repair prices from any source: a fitted or unfitted model, a function, or an existing price column.
+    """Repair the prices of a fitted or unfitted model, of a function, or in a column of X.
 
-    The call ``predict(X, sensitive_features=s)`` looks up the rank of each price among customers with the
-    same s, and replaces the price by the value with this rank in one common distribution (the Wasserstein
-    barycentre). The call ``predict(X)`` does not use s; it returns the projection of the repaired price on x,
-    E[ŷ* | x]. The projection repairs prices only as far as x predicts the repair, which may be almost not at
-    all; see `share_without_s_`. With ``projection="network"``, every dependence down to the noise floor is
-    possible without s.
+    The call ``predict(X, sensitive_features=s)`` computes the rank of each price among customers with the
+    same s, and replaces the price by the value with this rank in a distribution common to all customers (the
+    Wasserstein barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of
+    the repaired price ŷ* on x. The projection repairs prices only as far as x predicts the repair, which may
+    be very little; see `share_without_s_`. With ``projection="network"``, prices without s can have any
+    dependence between that of the original price and the independence floor.
 
     Parameters
     ----------
     estimator
-        Source of the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
-        price column of X. A fitted regressor is used unchanged. An unfitted regressor is fitted once per
-        fold, on the rows of the other folds. The price is the mean prediction of these models. None uses
-        boosted trees.
+        Source of the price: a scikit-learn regressor, a function from X to prices (n,), or the name of a
+        price column of X. A fitted regressor is used unchanged. For each fold, an unfitted regressor is
+        fitted to the rows of the other folds, and the price is the mean prediction of these models. None
+        means boosted trees.
     objective
-        Target of the repair: with ``"demographic_parity"``, the price does not follow s, and with
-        ``"equalized_residuals"``, the average error does not follow s. No price can change the spread of
-        errors along s, because this spread comes from the target.
+        Aim of the repair. With ``"demographic_parity"``, the price does not depend on s. With
+        ``"equalized_residuals"``, the average error does not depend on s; the spread of the errors may still
+        depend on s, because it comes from the target.
     alpha
-        Strength of the repair, from 0 (the original price) to 1 (the repaired price); the price is linear in
-        the strength. With ``projection="network"``, the dependence instead is linear in the strength, in
-        steps of 0.05.
+        Strength of the repair, from 0 (the original price) to 1 (the repaired price). The price changes
+        linearly with the strength. With ``projection="network"``, the dependence on s changes linearly with
+        the strength, in steps of 0.05.
     sensitive_columns
         Sensitive columns of X, by name or by position, or None if X contains none. Neither the estimator nor
         the projection uses them.
     projection
-        Way to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With ``"factors"``,
-        the price is the original price times a tariff of factors (:class:`fairdash.FairTariff`, fitted to the
-        ratio with the Poisson deviance), which :meth:`export` writes. With ``"network"``, a
-        :class:`fairdash.FairRegressor` of the features learns the price with a penalty. A pilot finds the λ
-        of this network. The network takes about twenty times as long as the trees.
+        Method to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With
+        ``"factors"``, the original price is multiplied by a tariff of factors (:class:`fairdash.FairTariff`),
+        which is fitted to the ratio of repaired to original price with the Poisson deviance and which
+        :meth:`export` writes. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a
+        penalty whose weight λ a pilot finds; this takes about twenty times as long as trees.
     monotone
-        Whether the trees' price must rise with the original price if the other columns are equal. The price
-        with factors always rises with the original price.
+        Whether the price of ``"trees"`` must not fall if only the original price rises. The price of
+        ``"factors"`` always rises with the original price.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
-        Seed of the folds and the trees.
+        Seed of the folds, of the trees and of the network.
 
     Attributes
     ----------
     share_without_s_ : float
-        Share of the repair that ``predict(X)`` reaches without s, in [0, 1]: the R² of the change of price
-        that x predicts, without a constant. A share of 0 means that x predicts nothing, so that the price
-        hardly changes. A share of 1 means that x predicts the repair completely, so that s is not needed. For
-        trees, the share is measured on held-out rows, and it is NaN for fewer than 200 rows or a price that
-        needs no repair. For a network, which has a different objective, the share is NaN.
+        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]: the R², without a constant, of
+        the prediction from x of the difference between repaired and original price. With a share of 0, x does
+        not predict the difference, and ``predict(X)`` hardly changes the price. With a share of 1, s is not
+        needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than 200
+        rows, for a price that needs no repair, and for networks, which have a different objective.
 
     Notes
     -----
-    A numeric attribute is repaired within each crossing of the classes. The repaired price is then
-    independent of the number and the classes together. Several numeric attributes are repaired one after
-    another, in three passes, each within up to ten bands of the others with about 200 rows. A link within
-    these bands remains. All projections keep the mean price of the training rows.
+    Prices are repaired along a numeric attribute within every combination of classes, so that the repaired
+    price is jointly independent of the number and the classes. Several numeric attributes are repaired one
+    after another, in three passes, each within combinations of up to ten bands of the other attributes with
+    about 200 rows. Dependence within a band remains. Projections keep the mean price of training rows.
 
     Examples
     --------
@@ -153,34 +153,33 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the repair, and the projection that does not need s, to the rows of X.
+        """Fit the repair to the rows of X, and fit the projection with which new prices do not need s.
 
         Parameters
         ----------
         X : DataFrame or array, shape (n, p)
             Input of the estimator.
         y : array, shape (n,)
-            Target, which is required for an unfitted estimator, and for ``"equalized_residuals"``.
+            Target, which is required for an unfitted estimator and for ``"equalized_residuals"``.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features as numbers or classes. Instead, you can name columns of X in
-            `sensitive_columns`.
+            Sensitive features as numbers or classes, or None if `sensitive_columns` names columns of X.
         sample_weight : array, shape (n,)
             Row weights; a row of weight 0 is left out.
         groups : array, shape (n,)
-            Groups of rows, such as policies, each of which stays in one fold.
+            Group of each row, such as its policy; all rows of a group are in the same fold.
 
         Raises
         ------
         OptionError
-            Raised if an option cannot be used, or no sensitive feature is known.
+            Raised if an option is not valid, or if there is no sensitive feature.
         DataError
-            Raised if X, y, the sensitive features or the prices cannot be used.
+            Raised if X, y, the sensitive features or the prices are not valid.
         """
         self._check_options()
         seed = seed_to_fit(self.random_state)
         learns = self._needs_fit()
         if y is None and not learns and self.objective == "demographic_parity":
-            y = np.arange(len(as_pandas(X)), dtype=float)  # The row numbers are never used.
+            y = np.arange(len(as_pandas(X)), dtype=float)  # A placeholder, because y is not used.
         features, target, s, weight = rows_to_fit(
             self,
             X,
@@ -192,18 +191,18 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         )
         if s is None:
             hint = "Call fit with sensitive_features=, or name sensitive_columns of X."
-            raise OptionError.of("No sensitive feature is known", hint, column="sensitive_features")
+            raise OptionError.of("There is no sensitive feature", hint, column="sensitive_features")
         raw = self._raw_sensitive(X, sensitive_features)
-        seen = self._estimator_input(X)
+        inputs = self._estimator_input(X)
         if weight is not None:
             used = used_rows(sample_weight, len(raw))
-            raw, seen = raw.iloc[used], _rows(seen, used)
+            raw, inputs = raw.iloc[used], _rows(inputs, used)
             groups = None if groups is None else np.asarray(groups)[used]
         self.levels_ = tuple(
             classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
         )
         s = self._numbers(raw)
-        price = self._calibrated(seen, target, weight, groups, seed) if learns else self._price(seen)
+        price = self._calibrated(inputs, target, weight, groups, seed) if learns else self._price(inputs)
         self.repair_ = fit_repair(
             price,
             s,
@@ -214,7 +213,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The original price is used once as a feature, and the repaired price rises with it.
+        # The price column is removed from the features, because the projection gets the price separately.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
         if self.projection == "network":
@@ -226,11 +225,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
-        """Return repaired prices (n,): exactly repaired if s is given, otherwise by the projection on x.
+        """Return repaired prices (n,), exactly repaired if s is given, and otherwise the projection on x.
 
-        Sensitive columns of X are not used; pass them as `sensitive_features` if the price may use them. The
-        argument `alpha` overrides the fitted strength; None keeps the fitted strength. Factors and networks
-        have only the strength with which they were fitted.
+        Sensitive columns of X are ignored; if the price may depend on them, pass them as
+        `sensitive_features`. The argument `alpha` replaces the strength given to the constructor; None keeps
+        that strength. Without s, factors and networks support only the strength with which they were fitted.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -245,21 +244,21 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         if sensitive_features is not None:
             raw = self._raw_sensitive(None, sensitive_features)
             if len(raw) != len(price) or raw.shape[1] != len(self.levels_):
-                hint = "Give as many columns as in fit, and a row for each of X."
-                raise DataError.of("The sensitive features have another shape", hint)
+                hint = "Give the columns of fit, and one row per row of X."
+                raise DataError.of("The sensitive features do not have the expected shape", hint)
             return self.repair_.predict(price, self._numbers(raw), alpha)
         if self.projection != "trees" and alpha != self.alpha_:
-            hint = "Fit with that alpha."
-            raise OptionError.of("Factors and networks have one strength", hint, column="alpha")
+            hint = "Fit again with this alpha."
+            raise OptionError.of("Factors and networks have a fixed strength", hint, column="alpha")
         if isinstance(self.projection_, FairTariff):
             return price * self.projection_.predict(features)
         if isinstance(self.projection_, FairRegressor):
             return self.projection_.predict(features)
-        full = self._projected(self._with_price(features, price)) + self.offset_
-        return np.asarray((1 - alpha) * price + alpha * np.maximum(full, self.repair_.least))
+        repaired = self._projected(self._with_price(features, price)) + self.offset_
+        return np.asarray((1 - alpha) * price + alpha * np.maximum(repaired, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
-        """Return the table of factors on the original price; see :meth:`fairdash.FairTariff.relativities`."""
+        """Return the table of factors for the original price, as :meth:`fairdash.FairTariff.relativities`."""
         return self._tariff().relativities()
 
     def export(self, path: str | PathLike[str]) -> None:
@@ -269,26 +268,27 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _tariff(self) -> FairTariff:
         check_is_fitted(self)
         if not isinstance(self.projection_, FairTariff):
-            raise OptionError.of("Trees have no table", "Fit with projection=“factors”.", column="projection")
+            raise OptionError.of("Only “factors” has a table", "Fit with “factors”.", column="projection")
         return self.projection_
 
     def _check_options(self) -> None:
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
-        checks.require(in_range, "alpha", "It is not a strength", "Give a number from 0 to 1.")
+        checks.require(in_range, "alpha", "The strength is not valid", "Give a number from 0 to 1.")
         known = self.projection in PROJECTIONS
-        checks.require(known, "projection", "This is not known", "Choose “trees”, “factors” or “network”.")
+        hint = "Choose “trees”, “factors” or “network”."
+        checks.require(known, "projection", "This projection does not exist", hint)
         repairs = self.projection == "trees" or (in_range and self.alpha > 0)
-        checks.require(repairs, "alpha", "0 is no repair", "Give an alpha above 0, or take trees.")
+        checks.require(repairs, "alpha", "0 means no repair", "Give an alpha above 0, or use trees.")
         is_of_price = self.projection != "network" or self.objective == "demographic_parity"
-        checks.require(is_of_price, "objective", "A network repairs prices", "Take trees or factors.")
-        checks.require(self.n_folds >= 2, "n_folds", "These are too few", "Give at least 2.")
+        checks.require(is_of_price, "objective", "A network can't repair errors", "Use trees or factors.")
+        checks.require(self.n_folds >= 2, "n_folds", "There are too few folds", "Give at least 2.")
         checks.finish()
         self.alpha_ = float(self.alpha)
 
     def _needs_fit(self) -> bool:
-        """Return whether an estimator has to be fitted; otherwise, set the source of the price."""
+        """Return whether an estimator must be fitted; if not, set ``estimator_``."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):
@@ -299,39 +299,40 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.estimator_ = self.estimator
         return False
 
-    def _calibrated(self, seen: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
-        """Fit ``estimator_``, the mean of one model per fold, and return values that calibrate its repair.
+    def _calibrated(self, inputs: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
+        """Fit ``estimator_``, the mean of one model per fold, and return prices to which to fit the repair.
 
-        The random errors of a model also follow s, so the repair uses the distribution of the charged price
-        itself. Errors are smaller on rows used for fitting, so they are computed on held-out rows.
+        For demographic parity, return the prices of ``estimator_``, whose random errors may depend on s, too.
+        For equalized residuals, return predictions of held-out rows, because errors are smaller on rows used
+        for fitting.
         """
-        models, left_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
+        models, held_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
         for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
             train, test = fold.train, fold.validation
             part = None if weight is None else weight[train]
-            models.append(self._fitted(_rows(seen, train), y[train], part, seed))
-            left_out[test] = models[-1].predict(_rows(seen, test))
+            models.append(self._fitted(_rows(inputs, train), y[train], part, seed))
+            held_out[test] = models[-1].predict(_rows(inputs, test))
         self.estimator_ = MeanOfModels(tuple(models))
-        return self._price(seen) if self.objective == "demographic_parity" else left_out
+        return self._price(inputs) if self.objective == "demographic_parity" else held_out
 
-    def _fitted(self, seen: Any, y: Array, weight: Array | None, seed: int) -> Any:
+    def _fitted(self, inputs: Any, y: Array, weight: Array | None, seed: int) -> Any:
         if self.estimator is None:
-            return EncodedTrees.of(seen, y, weight, seed)
+            return EncodedTrees.of(inputs, y, weight, seed)
         model: Any = clone(self.estimator)
         if weight is None or not has_fit_parameter(model, "sample_weight"):
-            return model.fit(seen, y)
-        return model.fit(seen, y, sample_weight=weight)
+            return model.fit(inputs, y)
+        return model.fit(inputs, y, sample_weight=weight)
 
-    def _price(self, seen: Any) -> Array:
+    def _price(self, inputs: Any) -> Array:
         """Return the original prices of rows."""
         model = self.estimator_
         if isinstance(model, str):
-            if not isinstance(seen, pd.DataFrame) or model not in seen.columns:
-                raise DataError.of("X has no such column of prices", "Name one of its columns.", column=model)
-            return one_column(seen[model], model)
+            if not isinstance(inputs, pd.DataFrame) or model not in inputs.columns:
+                raise DataError.of("X has no such column of prices", "Name a column of X.", column=model)
+            return one_column(inputs[model], model)
         price_of: Callable[[Any], Any] = model.predict if hasattr(model, "predict") else model
-        price = one_column(price_of(seen), "estimator")
-        if len(price) != len(seen):
+        price = one_column(price_of(inputs), "estimator")
+        if len(price) != len(inputs):
             raise DataError.of("The estimator does not give one price per row", "Return an array (n,).")
         return price
 
@@ -340,7 +341,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self.estimator_ if isinstance(self.estimator_, str) else None
 
     def _estimator_input(self, X: Any) -> Any:
-        """Return X as input of the estimator, with its original type and without sensitive columns."""
+        """Return X as input of the estimator: unchanged, but without sensitive columns."""
         table = as_pandas(X)
         if isinstance(table, pd.DataFrame):
             return table.drop(columns=[name for name in self.sensitive_names_ if name in table.columns])
@@ -356,7 +357,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return pd.DataFrame(as_pandas(given)).reset_index(drop=True)
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
-        """Return sensitive columns as numbers (n, d), with classes as their positions in the fit."""
+        """Return sensitive columns as numbers (n, d); classes become their positions in ``levels_``."""
         numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
@@ -364,42 +365,42 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
                 numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
-            # Rare classes, and classes that are new, belong to the last class, “all others”.
+            # Rare and new classes belong to the last class, “all others”.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
             numbers.append(np.asarray(codes, dtype=np.float64))
         return np.column_stack(numbers)
 
     def _fit_projection(
-        self, features: pd.DataFrame, price: Array, full: Array, weight: Array | None, seed: int
+        self, features: pd.DataFrame, price: Array, repaired: Array, weight: Array | None, seed: int
     ) -> None:
         self.encoder_ = FeatureEncoder.fit(features, sample_weight=weight)
-        mass = np.ones(len(price)) if weight is None else weight
+        w = np.ones(len(price)) if weight is None else weight
         if self.projection == "factors":
             if price.min() <= 0:
-                raise DataError.of("A price is not above 0", "Factors multiply: leave such rows out.")
-            target = (1 - self.alpha_) * price + self.alpha_ * full
+                raise DataError.of("A price is not above 0", "Leave these rows out, or use trees.")
+            target = (1 - self.alpha_) * price + self.alpha_ * repaired
             self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
-                features, target / price, sample_weight=mass * price
+                features, target / price, sample_weight=w * price
             )
-            error = np.average((target - price * self.projection_.predict(features)) ** 2, weights=mass)
-            self.share_without_s_ = _share(error, np.average((target - price) ** 2, weights=mass))
+            error = np.average((target - price * self.projection_.predict(features)) ** 2, weights=w)
+            self.share_without_s_ = _share(error, np.average((target - price) ** 2, weights=w))
             return
         table = self._with_price(features, price)
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
         self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
-        self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
-        self.offset_ = float(np.average(full - self._projected(table), weights=mass))
-        # The score for early stopping is minus half the mean square of the residuals on a tenth of the rows.
+        self.projection_.fit(table, repaired if self.monotone else repaired - price, sample_weight=weight)
+        self.offset_ = float(np.average(repaired - self._projected(table), weights=w))
+        # Early stopping scores trees by minus half the mean squared residual on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         error = -2 * self.projection_.validation_score_.max() if stopped else np.nan
-        self.share_without_s_ = _share(error, np.average((full - price) ** 2, weights=mass))
+        self.share_without_s_ = _share(error, np.average((repaired - price) ** 2, weights=w))
 
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-        """Return a network whose dependence is a share alpha of the way from that of the price to the floor.
+        """Fit a network whose dependence on s lies between that of the price (α = 0) and the floor (α = 1).
 
-        The network does not use the price, which would include the noise learned by trees.
+        The price is not a feature of the network, because it contains noise that trees have learned.
         """
         loss = "poisson" if price.min() > 0 else "squared_error"
         y = pd.Series(price, name="price")
@@ -407,8 +408,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             pd.DataFrame(np.asarray(table)).set_axis([f"{name} {k}" for k in range(table.shape[1])], axis=1)
             for name, table in (("x", self.encoder_.transform(features)), ("s", s))
         )
-        masses = None if weight is None else pd.Series(weight, name="weight")
-        dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=masses)
+        weight_column = None if weight is None else pd.Series(weight, name="weight")
+        dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=weight_column)
         rows, none = np.arange(len(price)), np.arange(0)
         lams = find_lams(
             dataset,
@@ -420,15 +421,15 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             random_state=seed,
             device="cpu",
         )
-        # If there is no dependence, nothing has to be removed.
+        # Without detectable dependence, λ is 0.
         lam = 0.0 if lams is None else float(lams[max(round(self.alpha_ * _STEPS), 1) - 1])
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
     def _projected(self, table: Array) -> Array:
-        """Return the repaired price that trees predict. The trees learn its difference from the original
-        price, because steps distort a difference less, or the repaired price itself if it has to rise with
-        the original price.
+        """Return the repaired price from trees, which learn its difference from the original price.
+
+        The steps of trees distort this difference less than a price; with `monotone`, trees learn the price.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]
@@ -438,7 +439,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
 
 def _share(error: float, change: float) -> float:
-    """Return the share of a squared change that is reached, given the remaining change, in [0, 1]."""
+    """Return the share, in [0, 1], of a mean squared change that is achieved if `error` of it remains."""
     return float(np.clip(1 - error / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -1,7 +1,8 @@
-"""Table of relativities for filing: a base, and a relativity per level, band, breakpoint and pair.
+"""Table of relativities for filing, with a base and one relativity per level, band, breakpoint and pair.
 
-With a log link, the premium is the base times one relativity per factor; with the identity link, the premium
-is the base plus points. Rating needs only the table, and :func:`rate` also accepts edited tables.
+With a log link, the premium is the base times one relativity per factor. With the identity link, the premium
+is the base plus points per factor. The table is enough to compute premiums; :func:`rate` also accepts tables
+that a user has edited.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tables.columns import clean_features, require_unique
 from fairdash.tables.frames import band_texts, in_intervals
-from fairdash.tariff.choosing import lacking, refuse_unmatched
+from fairdash.tariff.choosing import refuse_unmatched, unrated_problems
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -37,14 +38,14 @@ from fairdash.tariff.terms import (
 
 Array = NDArray[np.float64]
 
-#: Names of the columns of factors to multiply and of points to add.
+#: Name of the column of values for a log link (relativities) and for the identity link (points).
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
-#: Columns of the table in order, in which ``value`` stands for :data:`RELATIVITY` or :data:`POINTS`.
+#: Columns of the table, in order, before the column of values.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
-_TABLE_HINT = "Give a table as relativities() makes it."
-#: Names of the base in a table without a column “kind”.
+_TABLE_HINT = "Give a table in the format of relativities()."
+#: Entries of the column “factor” that mark the row of the base in a table without a column “kind”.
 BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL_HINT = "Fill the column “level”, or “at”."
 
@@ -62,29 +63,30 @@ def relativities_table(
     Parameters
     ----------
     base
-        Linear predictor η of a row with all base levels.
+        Linear predictor η of a row in which every factor has its base level.
     values
-        Values of each term, (n_values,), on the scale of η.
+        Values (n_values,) of every term, on the scale of η.
     claims
-        Rows with a claim at each value of each term, (n_values,), from
+        Numbers of rows with a claim, (n_values,) for every term, from
         :func:`fairdash.tariff.terms.claims_of`.
 
     Returns
     -------
     DataFrame
-        One row per value, with the base first. The columns are ``factor``, the column of the data; ``kind``,
-        one of :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level with a given relativity); ``level``;
-        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty if the band is open; ``at`` of a
-        breakpoint; ``by``, ``by_level``, ``by_from`` and ``by_to``, which describe the other column of an
-        interaction; ``relativity`` (log link: a factor) or ``points`` (identity: a summand), which for the
-        base is the premium itself; ``share`` of the training rows' weight, such as exposure; and ``claims``,
-        the number of training rows with a claim, empty for the base and for breakpoints.
+        One row for the base, then one row per value of each term. The columns are: ``factor``, a column of
+        the data; ``kind``, one of :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level with a fixed
+        relativity); ``level``; ``from`` (inclusive) and ``to`` (exclusive), the edges of a band, empty at an
+        open end; ``at``, the breakpoint; ``by``, ``by_level``, ``by_from`` and ``by_to``, the second column
+        of an interaction with its level or band; ``relativity`` (log link) or ``points`` (identity link),
+        which in the row of the base is a premium; ``share``, the share of the training rows' weight, such as
+        exposure; and ``claims``, the number of training rows with a claim, empty for the base and
+        breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
     fixed: dict[int, float] = {}
     for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
-            # The table has the filed relativities to the last digit, which logarithms do not preserve.
+            # Fixed relativities are copied, because exp(log(x)) would change the last digit.
             fixed |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
@@ -101,7 +103,7 @@ def relativities_table(
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """Return the label of each value of a term."""
+    """Return the cells that describe each value of a term, as one row of the table per value."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):
@@ -123,7 +125,7 @@ def _parts(factor: Factor) -> list[dict[str, Any]]:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """Explain how to rate from a table, in one sentence per line.
+    """Explain how to compute premiums from a table of relativities, one sentence per line.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def in_words(table: pd.DataFrame) -> str:
     )
     fixed = ", ".join(f"“{name}”" for name in table.loc[kinds == FIXED, "factor"].unique())
     if fixed:
-        sentences.append(f"These relativities are fixed in advance, not fitted: {fixed}.")
+        sentences.append(f"The relativities of these factors are fixed in advance, not fitted: {fixed}.")
     if kinds.isin([LEVEL, FIXED]).any():
         sentences.append("For a category, use the relativity of the row's level.")
     if table[["from", "to", "by_from", "by_to"]].notna().any(axis=None):
@@ -163,24 +165,24 @@ def in_words(table: pd.DataFrame) -> str:
         sentences.append(
             "Between two breakpoints, a straight line joins "
             + ("the logarithms of their relativities" if multiplies else "their points")
-            + ". Before the first and after the last breakpoint the value is constant."
+            + ". Below the first and above the last breakpoint the value is constant."
         )
     if (kinds == MISSING).any():
-        sentences.append("A missing cell has the value of the row “missing”.")
+        sentences.append("For a missing cell, use the value of the row “missing”.")
     if len(pairs):
         neutral = "relativity 1" if multiplies else "0 points"
-        sentences.append(f"A pair that is not in the table, or has a missing cell, has {neutral}.")
+        sentences.append(f"A pair that is not in the table, or that contains a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
         listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
         others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         sentences.append(
-            f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{others}. Review these values."
+            f"Fewer than {MIN_CLAIMS} training rows have a claim for {listed}{others}. Review these values."
         )
     return "\n".join(sentences)
 
 
 def _with_claims(row: dict[Any, Any]) -> str:
-    """Label the row of a table with its number of claims, such as “zone” C (0)."""
+    """Describe a row of a table and its number of claims, such as “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
     named = []
     for column, prefix in parts:
@@ -200,15 +202,16 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         Table from :meth:`fairdash.tariff.model.FairTariff.relativities` or
         :func:`fairdash.tariff.files.read_tariff`. The rows of the table may be in any order.
     X : DataFrame, shape (n, p)
-        Rows to rate, with the table's factors among the columns; columns of an array have the names 0, 1, ….
+        Rows for which to compute premiums. The columns must include the factors of the table; the columns of
+        an array are named 0, 1, ….
     unknown
-        Treatment of a level or missing cell that the table does not contain: ``"error"``, or ``"base"``,
-        which assigns relativity 1 (0 points) for this factor.
+        Treatment of levels and missing cells that the table does not contain: ``"error"`` raises an error,
+        and ``"base"`` uses relativity 1 (0 points).
 
     Raises
     ------
     DataError
-        Raised if the table cannot be used for rating, X lacks a factor or has text instead of numbers, or a
+        Raised if the table is not valid, if X lacks a factor or contains text instead of numbers, or if a
         level is unknown.
 
     Examples
@@ -236,7 +239,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     refuse_unmatched(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
-        problems = lacking(mains, features, what="The tariff has no relativity", hint=hint)
+        problems = unrated_problems(mains, features, what="The tariff has no relativity", hint=hint)
         if problems:
             raise DataError(*problems)
     return premiums(
@@ -245,32 +248,32 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """Select columns of X, named as text, and clean them; DataError for a missing or unsuitable column."""
+    """Return cleaned columns of X with text as names; a missing or unsuitable column raises a DataError."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
     names: list[Hashable] = list(dict.fromkeys(columns))
     checks = Checks(DataError)
     for name in names:
-        what = "The tariff has this factor, and X lacks the column"
+        what = "The tariff has this factor, but X lacks this column"
         checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
     checks.finish()
     return clean_features(features[names], numbers=tuple(dict.fromkeys(numbers)))
 
 
 def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
-    """Convert a table of relativities back to terms and values, with checks, because users edit tables.
+    """Check a table of relativities, which a user may have edited, and convert it to terms and values.
 
     Returns
     -------
     terms, base, values, multiplies
-        Terms, η of a row with all base levels, values (n_values,) of each term on the scale of η, and whether
-        premiums are products (log link) instead of sums.
+        Terms, η of a row in which every factor has its base level, values (n_values,) of each term on the
+        scale of η, and whether premiums are products (log link) instead of sums.
 
     Raises
     ------
     DataError
-        Raised if entries are invalid; the error lists all of them.
+        Raised if entries are not valid; the error lists all invalid entries.
     """
     table, value = _completed(table)
     multiplies = value == RELATIVITY
@@ -296,18 +299,18 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
 
 
 def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the table with all columns, and the name of the column of values."""
+    """Return the table with all columns, and the name of its column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
-    what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _TABLE_HINT
+    what, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
     checks.require(len(value_columns) == 1, None, what, hint)
     for name in ("factor", "kind"):
         how = (
-            "Its columns are factor, kind, level and relativity; split a coefficient's name such as zoneB "
-            "into the factor zone and the level B."
+            "The table needs the columns factor, kind, level and relativity; split a coefficient's name, "
+            "such as zoneB, into the factor zone and the level B."
         )
-        checks.require(name in table.columns, name, "The tariff's table lacks it", how)
+        checks.require(name in table.columns, name, "The tariff's table lacks this column", how)
     checks.finish()
     table = table.reset_index(drop=True)
     empty = dict.fromkeys(TEXTS) | dict.fromkeys(NUMBERS, np.nan)
@@ -316,17 +319,17 @@ def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         numbers = {name: pd.to_numeric(table[name]).astype(float) for name in (*NUMBERS, value_columns[0])}
     except (TypeError, ValueError):
         raise DataError.of(
-            "There is text among the numbers of the tariff's table",
-            f"The columns {', '.join((*NUMBERS, value_columns[0]))} hold numbers alone.",
+            "A numeric column of the tariff's table contains text",
+            f"The columns {', '.join((*NUMBERS, value_columns[0]))} must contain only numbers.",
         ) from None
     return table.assign(**numbers), value_columns[0]
 
 
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with column names in lower case, and each row's kind, derived from its cells."""
-    ours = {*_COLUMNS, RELATIVITY, POINTS, "share", "claims"}
-    new = {column: str(column).strip().lower() for column in table.columns if column not in ours}
-    new = {column: name for column, name in new.items() if name in ours and name not in table.columns}
+    """Return the table with lower-case column names and with a column “kind”, derived from other columns."""
+    known_names = {*_COLUMNS, RELATIVITY, POINTS, "share", "claims"}
+    new = {column: str(column).strip().lower() for column in table.columns if column not in known_names}
+    new = {column: name for column, name in new.items() if name in known_names and name not in table.columns}
     table = table.rename(columns=new)
     if "kind" in table.columns or "factor" not in table.columns:
         return table
@@ -335,45 +338,47 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
         table = table.assign(level=bands.fillna(table.get("level"))).drop(columns=["from", "to"])
     if "level" not in table.columns:
         return table
-    nameless = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(BASES)
-    kind = np.where(nameless, BASE, np.where(table["level"].isna(), MISSING, LEVEL))
-    return table.assign(kind=kind, factor=table["factor"].astype(object).where(~nameless, None))
+    lacks_factor = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(BASES)
+    kind = np.where(lacks_factor, BASE, np.where(table["level"].isna(), MISSING, LEVEL))
+    return table.assign(kind=kind, factor=table["factor"].astype(object).where(~lacks_factor, None))
 
 
 def _check_values(table: pd.DataFrame, value: str) -> None:
     kinds = table["kind"]
-    nameless = (kinds != BASE) & table["factor"].isna() | (kinds == INTERACTION) & table["by"].isna()
-    unnamed = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    lacks_factor = (kinds != BASE) & table["factor"].isna() | (kinds == INTERACTION) & table["by"].isna()
+    lacks_level = (
+        kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    )
     above = " above 0" if value == RELATIVITY else ""
-    no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
+    lacks_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
     checks = Checks(DataError)
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
     for column, bad, what, hint in (
-        ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
-        (value, no_number, f"hold no number{above}", "Correct them."),
-        ("factor", nameless, "name none", "Name the column."),
-        ("level", unnamed, "do not name their level or breakpoint", _FILL_HINT),
+        ("kind", ~kinds.isin(KINDS), f"have a kind other than {', '.join(KINDS)}", "Correct the kinds."),
+        (value, lacks_number, f"have no number{above}", "Correct the numbers."),
+        ("factor", lacks_factor, "have no factor", "Name the column."),
+        ("level", lacks_level, "have no level or breakpoint", _FILL_HINT),
     ):
         checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {what}", hint)
     checks.finish()
 
 
 def _rows_in_words(invalid: pd.Series) -> str:
-    """Name invalid rows, such as “Rows 2, 5”, where the header is row 1."""
+    """Return the numbers of invalid rows, such as “Rows 2, 5”; the header is row 1."""
     rows = np.flatnonzero(invalid)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """Return a factor, and its rows in the order of the factor's values."""
+    """Return the factor that `rows` describe, and the order that sorts `rows` like the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     present = rows[rows["kind"] != MISSING]
     kinds = present["kind"].unique()
     checks = Checks(DataError)
-    hint = "Keep one row per value, all of the same kind."
-    checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
+    hint = "Keep one row per value, and rows of one kind only."
+    checks.require(len(kinds) <= 1, name, "The factor has rows of several kinds", hint)
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()
     kind = kinds[0] if len(kinds) else LEVEL
@@ -393,7 +398,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     order = np.concatenate([place, missing])
     factor = Factor(
         column=name,
-        # Levels are not validated, because the table already contains their relativities.
+        # Fixed levels become ordinary levels, because the table contains their relativities.
         kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
         cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
         base=0,
@@ -404,33 +409,33 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
 
 
 def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
-    """Return the order of bands by their lower edges; bands with gaps or overlaps raise a DataError."""
+    """Return the order of bands by their lower edges, or raise a DataError if bands leave gaps or overlap."""
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
     whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
     if not (whole and (np.diff(lows[1:]) > 0).all()):
         raise DataError.of(
-            "Its bands leave a gap, overlap or do not cover all numbers",
-            "Let each begin where the one before ends; leave the first “from” and the last “to” empty.",
+            "The bands leave a gap, overlap or do not cover all numbers",
+            "Each band must begin where the previous one ends; leave the first “from” and last “to” empty.",
             column=name,
         )
     return order
 
 
 def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
-    """Return an interaction, and the position of each of its rows among the interaction's values."""
+    """Return the interaction that `rows` describe, and the position of each row among its values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second
     if len(set(places.tolist())) < len(places):
-        raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one.", column=name)
+        raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one row.", column=name)
     shares = np.zeros(first.n_places * second.n_places)
     shares[places] = rows["share"]
     return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the levels or bands of one side of an interaction, and the position of each row among them."""
+    """Return the levels or bands of one column of an interaction, and the position of each row among them."""
     if level.notna().all():
         places, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)

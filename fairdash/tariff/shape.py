@@ -1,14 +1,14 @@
-"""Shape constraints on curves, which are smooth and, if requested, monotone.
+"""Penalties and constraints that make curves smooth and, if requested, monotone.
 
-Curves are smoothed as P-splines (Eilers and Marx 1996), which add to the objective the squared second
-differences of neighbouring values on the scale of η. All neighbours have the same weight at any distance,
-because breakpoints at quantiles have about the same number of rows and therefore the same noise.
-Cross-validation selects the weight of the differences (:mod:`fairdash.tariff.smoothing`).
+Curves are smoothed as P-splines (Eilers and Marx 1996): the squared second differences of a curve's values,
+on the scale of η, are added to the objective. All second differences have the same weight, whatever the
+distance between breakpoints, because breakpoints at quantiles have about the same number of rows and
+therefore the same noise. Cross-validation selects the weight (:mod:`fairdash.tariff.smoothing`).
 
 >>> curve = Factor(column="age", kind=BREAKPOINT, cells=(20.0, 40.0, 60.0), base=0, shares=(0.3, 0.4, 0.3))
 >>> shape = Shape.of([curve], alpha=0.0, smooth=0.5, monotone={"age": 1})
 >>> line, bent = np.array([0.1, 0.1, 0.0]), np.array([0.1, -0.1, 0.0])
->>> [round(float(shape.value_and_pull(beta)[0]), 9) for beta in (line, shape.exact(bent))]
+>>> [round(float(shape.value_and_half_gradient(beta)[0]), 9) for beta in (line, shape.exact(bent))]
 [0.0, 0.005]
 >>> shape.exact(bent).tolist()
 [0.1, 0.0, 0.0]
@@ -39,43 +39,49 @@ from fairdash.utils.text import few
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Weight of the squared violations of monotonicity, which is so large that the remaining violations are
-#: negligible.
-_FORCE = 1e4
-#: Minimum step of a monotone factor; smaller steps count as 0, because exp() may round them the other way.
+#: Weight of the squared violations of monotonicity, large enough to make the remaining violations negligible.
+_VIOLATION_WEIGHT = 1e4
+#: Smaller steps of a monotone factor are set to 0, because rounding in exp() could reverse their sign.
 MIN_STEP = 1e-9
 
 
 class Shape:
-    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖² on squared coefficients, second differences and steps of the wrong sign.
+    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖² on coefficients, second differences and steps in a forbidden direction.
 
-    The matrix Q is α I + γ S for each numeric column, and α I elsewhere. The matrix G maps coefficients to
-    the steps of monotone factors from one value to the next, with a positive sign in the allowed direction.
+    For the coefficients of a numeric column, Q is α I + γ S, where S gives the squared second differences;
+    for other coefficients, Q is α I. The matrix G maps coefficients to the steps of monotone factors from one
+    value to the next; steps in the allowed direction are positive.
 
     Parameters
     ----------
     quadratic
-        Matrix Q, (P + 1, P + 1), with the unpenalised intercept last.
+        Matrix Q, (P + 1, P + 1); the last coefficient is the intercept, which is not penalised.
     rises
         Matrix G, (m, P + 1).
-    force
-        Weight κ of the violations.
+    violation_weight
+        Weight κ of steps in a forbidden direction.
     factors
-        Monotone factors, each with its coefficients, its direction and the order of its values.
+        For each monotone factor: the factor, the slice of its coefficients, its direction and the order of
+        its values.
     """
 
     def __init__(
         self,
         quadratic: Array,
         rises: Array,
-        force: float = _FORCE,
+        violation_weight: float = _VIOLATION_WEIGHT,
         factors: Sequence[tuple[Factor, slice, int, Index]] = (),
     ) -> None:
-        self.quadratic, self.rises, self.force, self.factors = quadratic, rises, force, tuple(factors)
+        self.quadratic, self.rises, self.violation_weight, self.factors = (
+            quadratic,
+            rises,
+            violation_weight,
+            tuple(factors),
+        )
 
     @classmethod
     def ridge(cls, width: int, alpha: float) -> Self:
-        """Return the penalty α ‖β‖² alone, for P coefficients."""
+        """Return the penalty α ‖β‖², without second differences and constraints, for P coefficients."""
         return cls(np.diag(np.append(np.full(width, alpha), 0.0)), np.empty((0, width + 1)))
 
     @classmethod
@@ -87,15 +93,15 @@ class Shape:
         smooth: float | Mapping[str, float],
         monotone: Mapping[str, int | Sequence[str]],
     ) -> Self:
-        """Make the penalty on the curves of these terms, γ for all or by column; or raise an OptionError."""
-        smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
+        """Return the penalty for `terms`; raise an OptionError if a column cannot be smooth or monotone."""
+        smooth = smooth if isinstance(smooth, Mapping) else same_smoothness(terms, smooth)
         _require_curves(terms, smooth, monotone)
         squares, rises = [np.zeros((0, 0))], [np.zeros((0, 0))]
         factors: list[tuple[Factor, slice, int, Index]] = []
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # The value of missing cells is omitted from the values of each coefficient.
+                # The matrix of values per coefficient, without the value of missing cells.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     differences = np.diff(values, 2, axis=0)
@@ -114,33 +120,36 @@ class Shape:
 
     @property
     def is_ridge(self) -> bool:
-        """Return whether the penalty is α ‖β‖² alone, as in scikit-learn."""
+        """Return whether the penalty is only α ‖β‖², as in scikit-learn."""
         ridge = Shape.ridge(len(self.quadratic) - 1, self.alpha)
         return not len(self.rises) and np.array_equal(self.quadratic, ridge.quadratic)
 
     @property
     def alpha(self) -> float:
-        """Weight α, if the penalty is α ‖β‖² alone."""
+        """Weight α, if the penalty is only α ‖β‖²."""
         return float(self.quadratic[0, 0])
 
     def times(self, numerator: float, denominator: float) -> Shape:
-        """Return the same penalty, multiplied by a factor."""
-        quadratic, force = self.quadratic * numerator / denominator, self.force * numerator / denominator
-        return Shape(quadratic, self.rises, force, self.factors)
+        """Return this penalty, multiplied by the ratio of the arguments."""
+        quadratic, violation_weight = (
+            self.quadratic * numerator / denominator,
+            self.violation_weight * numerator / denominator,
+        )
+        return Shape(quadratic, self.rises, violation_weight, self.factors)
 
-    def value_and_pull(self, beta: Array) -> tuple[Array, Array]:
-        """Return β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
+    def value_and_half_gradient(self, beta: Array) -> tuple[Array, Array]:
+        """Return β'Qβ + κ ‖min(Gβ, 0)‖², (...), at β (..., P + 1), and half the gradient, (..., P + 1)."""
         violations = np.minimum(beta @ self.rises.T, 0.0)
-        penalty_gradient = beta @ self.quadratic + self.force * violations @ self.rises
+        penalty_gradient = beta @ self.quadratic + self.violation_weight * violations @ self.rises
         return (penalty_gradient * beta).sum(axis=-1), penalty_gradient
 
-    def stiffness(self, beta: Array) -> Array:
-        """Return the matrix κ G'G (P + 1, P + 1) of those steps that have the wrong sign at β (P + 1,)."""
+    def violation_hessian(self, beta: Array) -> Array:
+        """Return κ G'G, (P + 1, P + 1), with only those rows of G whose steps are negative at β (P + 1,)."""
         violated = self.rises[self.rises @ beta < 0]
-        return self.force * violated.T @ violated
+        return self.violation_weight * violated.T @ violated
 
     def exact(self, beta: Array) -> Array:
-        """Remove the small remaining violations from β (..., P + 1) by making neighbours equal."""
+        """Return β (..., P + 1) without violations: steps that are negative or below `MIN_STEP` become 0."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < MIN_STEP] = 0.0
@@ -156,27 +165,27 @@ class Shape:
 
 
 def is_curve(term: Term) -> TypeGuard[Factor]:
-    """Return whether the term is numeric, so that its values have neighbours."""
+    """Return whether the term is a numeric factor, whose values form a curve."""
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
 def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
-    """Return the sign of a monotone factor's steps, and the order of the factor's values (n_places,)."""
+    """Return the direction, +1 or −1, of a monotone factor, and the order of its values (n_places,)."""
     if isinstance(given, int):
         return given, np.arange(term.n_places)
     rank = {level_text(level): k for k, level in enumerate(given)}
     return 1, np.argsort([rank[level] for level in term.cells]).astype(np.int64)
 
 
-def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
-    """Assign the same γ to the column of every curve."""
+def same_smoothness(terms: Sequence[Term], smooth: float) -> dict[str, float]:
+    """Return a map from the column of every curve to the same γ."""
     return {term.column: smooth for term in terms if is_curve(term)}
 
 
 def _require_curves(
     terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int | Sequence[str]]
 ) -> None:
-    """Raise an OptionError that names the columns that cannot be smooth or monotone, with remedies."""
+    """Raise an OptionError that lists the columns that cannot be smooth or monotone, with remedies."""
     checks = Checks(OptionError)
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
     for name in smooth:
@@ -190,10 +199,10 @@ def _require_curves(
         elif factors[name].kind == FIXED:
             what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
         elif name in paired:
-            what = f"“{name}” is in an interaction, whose relativities could undo it"
+            what = f"“{name}” is in an interaction, whose relativities could violate the constraint"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no direction", "Give +1 if it may only rise, −1 if it may only fall."
+            what, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
             fits = not isinstance(direction, (bool, Sequence)) and direction in (1, -1)
             checks.require(fits, "monotone", what, hint)
             continue
@@ -206,13 +215,13 @@ def _require_curves(
 
 
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
-    """Return the error in the order of a category's levels, or "" if there is no error, and the remedy."""
+    """Return the problem with the order of a category's levels ("" if there is none), and the remedy."""
     name = factor.column
     hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
     levels = [level_text(level) for level in given]
     if len(set(levels)) < len(levels):
-        return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
+        return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are the same level."
     absent = [level for level in factor.cells if level not in levels]
     return f"The order of “{name}” lacks {few(absent)}" if absent else "", hint

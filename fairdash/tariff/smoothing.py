@@ -17,22 +17,23 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Value that requests a search for the smoothness.
+#: Value of `smooth` with which the smoothness is selected by cross-validation.
 AUTO: Final = "auto"
-#: Weights γ to compare, from the smoothest curve to the roughest, and the weight with which the search
+#: Weights γ to compare, from the smoothest curve to the roughest, and the weight γ with which the search
 #: begins.
 SMOOTHS, _FIRST = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0), 0.1
-#: Number of folds of the cross-validation, maximum and minimum number of rows, and number of passes over the
-#: factors.
+#: Number of folds of the cross-validation, maximum number of rows, minimum number of rows, and number of
+#: passes over all factors.
 FOLDS, MAX_ROWS, MIN_ROWS, _SWEEPS = 5, 30_000, 100, 2
-#: Number of standard errors above the smallest deviance up to which a smoother curve is selected.
+#: A smoother curve is selected if its deviance is at most this number of standard errors above the smallest
+#: deviance.
 _TOLERANCE = 0.5
 
 
 def drawn_rows(n: int) -> NDArray[np.int64]:
-    """Return all n rows in random order; every fifth row belongs to the same fold.
+    """Return the numbers of n rows in random order; every fifth of them belongs to the same fold.
 
-    The seed is fixed, so that a tariff for filing is the same in every fit.
+    The seed is fixed, so that repeated fits give exactly the same tariff.
     """
     return rng_of(Stream.SHRINKAGE_ROWS, 0).permutation(n)
 
@@ -47,35 +48,36 @@ def choose_smooth(
     alpha: float,
     offset: Array | None,
 ) -> dict[str, float]:
-    """Select each numeric column's weight γ of second differences by cross-validation; 0 for too few rows.
+    """Select the weight γ of second differences for each curve by cross-validation; 0 for too few rows.
 
-    The selected γ is the smoothest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest
-    deviance by at most half a standard error of their difference. Within noise, this γ predicts equally well,
-    and its curve changes direction less often. Factors are selected one after another, in two passes, so that
-    a jump in one factor leaves the others smooth.
+    The selected γ is the largest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest
+    deviance by at most half a standard error of the difference. Up to noise, the curve with this γ predicts
+    as well as the best curve, but changes direction less often. The γ of each factor are selected one after
+    another, in two passes, so that a jump in one factor does not make other curves rough.
 
     Parameters
     ----------
     terms
-        Terms with design matrix x and without monotone constraints.
+        Terms whose design matrix is x. Monotone constraints are not used here.
     x, y, sample_weight, offset
         Same meaning as in :func:`fairdash.tariff.fit.fit_stack`.
 
     Notes
     -----
-    The noise of a curve falls with the number of rows, and so does the suitable γ, which is therefore scaled
-    from the rows of the folds to all rows. Breiman and others (1984) allow one standard error; this function
-    allows half of one, for paired differences, because deviances of the same rows rise and fall together. In
-    simulations, a full standard error smoothed jumps too much, and with a tolerance of 0, curves that follow
-    chance changed direction more often. The GLM of a fold is fitted once per pass, and one Newton step
-    follows for every other γ.
+    With more rows, a curve has less noise and needs a smaller γ. The γ selected on the training rows of a
+    fold is therefore multiplied by the ratio of their number to the number of all rows. Breiman and others
+    (1984) accept one standard error. This function accepts half a standard error of paired differences,
+    because the deviances of two curves on the same rows are correlated. In simulations, a tolerance of one
+    standard error smoothed jumps too much, and with a tolerance of 0, curves followed noise and changed
+    direction more often. The GLM of a fold is fitted once per pass; for every other γ, one Newton step from
+    this GLM is made.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}
     rows = drawn_rows(n)[:MAX_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
     fixed = np.zeros(n) if offset is None else offset
-    # Only the sampled rows are copied, because a copy of a long table's design would double the memory.
+    # Only sampled rows are copied, because a copy of the whole design matrix would double the memory.
     x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
     place = np.arange(len(rows))
     held_out = [place[k::FOLDS] for k in range(FOLDS)]
@@ -90,7 +92,7 @@ def choose_smooth(
         return Shape.of(terms, alpha=alpha, smooth=smooth, monotone={})
 
     def losses(smooth: Mapping[str, float]) -> Array:
-        """Return the out-of-fold deviance of each row by the GLM, times the weight of the row."""
+        """Return the out-of-fold deviance of each row, multiplied by the weight of the row."""
         deviances, square = [], shape(smooth).quadratic
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
             penalty = factor * square
@@ -106,7 +108,7 @@ def choose_smooth(
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
             each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
-            # Steps that are too large give numbers that are not finite, which are never selected.
+            # A Newton step that is too long gives deviances that are not finite; its γ is never selected.
             with np.errstate(over="ignore", invalid="ignore"):
                 excess = each - each[np.nanargmin(each.sum(axis=1))]
                 noise = np.sqrt(len(rows)) * excess.std(axis=1)
@@ -124,7 +126,7 @@ def _fold(
     shape: Shape,
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
-    """Return the GLM of some rows: β, slope and curvature of its deviance, and the factor of the shape."""
+    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and the factor of the shape."""
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
     target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])

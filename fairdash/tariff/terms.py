@@ -1,10 +1,10 @@
-"""Terms of a tariff: levels, bands and curves, and the credibility of levels with few claims.
+"""Terms of a tariff (levels, bands, curves and interactions), and credibility of values with few claims.
 
-A few claims contain little information: for example, a level with 124 policies and no claim would get a
-relativity near 0. Such a level therefore gets K additional claims at the base's frequency. If the model
-expects E claims at the level, the level's own claims then have the weight E / (E + K). On the scale of η, the
-additional claims are a normal prior with variance 1 / K, or the weight K / N of a squared coefficient among N
-claims.
+Few claims contain little information: for example, a level with 124 policies and no claim would get a
+relativity near 0. A level with few claims therefore gets K additional claims at the frequency of the base. If
+the model expects E claims at the level, the observed claims then have the weight E / (E + K). On the scale of
+η, the additional claims correspond to a normal prior with variance 1 / K, that is, to a penalty of weight K /
+N on the squared coefficient if N is the number of all claims.
 
 >>> from fairdash.tariff.terms import LEVEL
 >>> level = Factor(column="zone", kind=LEVEL, cells=("A", "B"), base=0, shares=(0.9, 0.1))
@@ -13,10 +13,10 @@ claims.
 >>> claims[0].tolist(), extra_ridge([level], claims, 9.0, total=90).tolist()
 ([90.0, 0.0], [0.1])
 
-The terms turn a table into a design matrix. Levels of categories are text, as in the table of relativities
-and its files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the column
-has any. A term has fewer fitted *coefficients* than values, because the zero of each term is the tariff's
-base.
+Terms convert a table to a design matrix. The levels of categories are text, as in tables of relativities and
+exported files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the
+column has missing cells. A term has fewer *coefficients* than values, because the value of the base is 0 and
+has no coefficient.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
@@ -45,15 +45,16 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Number of claims from which a level's own experience has full credibility: its mean is within 30 % of the
-#: true mean in 90 % of samples (limited fluctuation).
+#: Number of claims from which a level has full credibility: its mean is within 30 % of the true mean in 90 %
+#: of samples (limited-fluctuation credibility).
 MIN_CLAIMS = 30
-#: Default of K, for which relativities of levels vary by about 1 / √10, a third.
+#: Default of K, which corresponds to a prior standard deviation of 1 / √10, about a third, of a level's
+#: relativity.
 CLAIMS_OF_BASE = 10.0
 
 
 def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Array, ...]:
-    """Return the number of rows with a claim (y other than 0) at each value of each term; NaN at breakpoints.
+    """Return the number of rows with a claim (y ≠ 0) at each value of each term; NaN at breakpoints.
 
     A row between two breakpoints counts for both of them.
     """
@@ -67,16 +68,17 @@ def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Arr
     return tuple(counts)
 
 
-def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, total: int) -> Array:
-    """Return weights of squared coefficients, (P,): K / N for values with few claims, otherwise 0.
+def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], added_claims: float, *, total: int) -> Array:
+    """Return penalty weights of squared coefficients, (P,): K / N for values with few claims, otherwise 0.
 
-    A value has few claims if fewer than :data:`MIN_CLAIMS` are observed, or expected at the mean frequency.
+    A value has few claims if the number of observed claims, or the number expected at the mean frequency, is
+    below :data:`MIN_CLAIMS`.
 
     Parameters
     ----------
     claims
         Numbers of claims from :func:`claims_of`.
-    more
+    added_claims
         Number K of additional claims.
     total
         Number N of all claims.
@@ -84,34 +86,35 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, 
     parts = [np.zeros(0)]
     for term, observed in zip(terms, claims, strict=True):
         has_few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
-        # Each value with few claims is exactly one coefficient.
-        parts.append(term.values(np.eye(term.width)) @ has_few * more / max(total, 1))
+        # A value with few claims equals exactly one coefficient, because breakpoints have no number of
+        # claims.
+        parts.append(term.values(np.eye(term.width)) @ has_few * added_claims / max(total, 1))
     return np.concatenate(parts)
 
 
-#: Kinds of rows of a table of relativities; all kinds except the first and the last two are kinds of factors.
+#: Kinds of rows of a table of relativities. The second to fifth kinds are also kinds of a :class:`Factor`.
 KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
 BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
 
 def level_text(cell: Any) -> str:
-    """Return a level as text, such that 3, 3.0 and "3" are one level."""
+    """Return a level as text, such that 3, 3.0 and "3" give the same level."""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
     return str(cell)
 
 
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each cell's position among the `levels`, or −1, and whether the cell is missing; (n,) each."""
+    """Return each cell's position among `levels`, or −1, (n,), and whether each cell is missing, (n,)."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
     known = {level: place for place, level in enumerate(levels)}
-    # The last position is used for −1, a missing cell.
+    # A missing cell has the code −1, which selects the last entry of this array.
     places = np.array([*(known.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
     return places[codes], codes < 0
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
-    """Return the levels of a column's cells, in the order of its categories, or in ascending order."""
+    """Return the levels of a column in the order of its categories or, without categories, ascending."""
     known = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
         ordered = known.cat.remove_unused_categories().cat.categories
@@ -141,25 +144,25 @@ class Factor:
     column
         Name of the column.
     kind
-        Kind of the term. :data:`LEVEL`: one value per level of a category. :data:`FIXED`: levels with given
-        relativities that fitting does not change, and without coefficients. :data:`BAND`: one value per band
-        of a number; a band includes its lower edge and excludes its upper edge. :data:`BREAKPOINT`: a
-        piecewise linear function of a number, constant beyond the first and the last breakpoint. The
-        coefficients of such a curve are the steps between breakpoints and the difference of missing cells
-        from the first breakpoint, as in a piecewise-linear embedding (Gorishniy et al., 2022).
+        Kind of the term. :data:`LEVEL`: one value per level of a category. :data:`FIXED`: levels with fixed
+        relativities and without coefficients. :data:`BAND`: one value per band of a number; a band includes
+        its lower edge and excludes its upper edge. :data:`BREAKPOINT`: a piecewise linear function of a
+        number, constant below the first and above the last breakpoint. Its coefficients are the steps between
+        breakpoints, as in a piecewise-linear embedding (Gorishniy et al., 2022), and the difference between
+        missing cells and the first breakpoint.
     cells
-        Meaning of the values: levels as text (:func:`level_text`), the inner edges of bands, or breakpoints,
-        in ascending order.
+        Levels as text (:func:`level_text`), or the inner edges of bands or the breakpoints in ascending
+        order.
     base
-        Position of the value with relativity 1.
+        Position, from 0, of the value with relativity 1.
     shares
-        Share of the training rows' weight at each value, with missing cells last; the shares add up to 1.
-        Rows between two breakpoints count for both, in proportion to nearness.
+        Share of the training rows' weight at each value; the value of missing cells is last, and the sum is
+        1. The weight of a row between two breakpoints is split between both; the nearer breakpoint gets more.
     has_missing
         Whether missing cells have a separate value.
     relativities
-        Relativities above 0 of a fixed factor, one per level, followed by that of missing cells if they have
-        one. These relativities multiply the premium unchanged, and none of them needs to be 1.
+        Relativities above 0 of a fixed factor: one per level, followed by that of missing cells if it is
+        given. None of them needs to be 1, because they are not divided by the relativity of a base.
     """
 
     column: str
@@ -172,7 +175,7 @@ class Factor:
 
     @property
     def n_places(self) -> int:
-        """Number of breakpoints, bands or levels, which are the values without the value of missing cells."""
+        """Number of breakpoints, bands or levels; the value of missing cells is not counted."""
         return len(self.shares) - self.has_missing
 
     @property
@@ -182,7 +185,7 @@ class Factor:
 
     @property
     def of_levels(self) -> bool:
-        """Return whether the cells are levels instead of numbers."""
+        """Return whether the factor has levels, that is, uses a category instead of a number."""
         return self.kind in (LEVEL, FIXED)
 
     @property
@@ -191,7 +194,7 @@ class Factor:
         return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Return the index of each row's value, (n,), or of the breakpoint below it; −1 without a value."""
+        """Return the position of each row's value or lower breakpoint, (n,), or −1 without a value."""
         column = table[self.column]
         if self.of_levels:
             places, missing = positions(column, self.cells)
@@ -205,7 +208,7 @@ class Factor:
         return np.where(missing, self.n_places if self.has_missing else -1, places)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """Return the design matrix, (n, width), in which a cell without a value counts as the base."""
+        """Return the design matrix, (n, width), in which a cell without a value is treated as the base."""
         if self.kind == FIXED:
             return np.empty((len(table), 0))
         if self.kind != BREAKPOINT:
@@ -213,15 +216,14 @@ class Factor:
             return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
         missing, points = np.isnan(cells), np.array(self.cells)
-        # Missing cells start at the first breakpoint if they have a separate value, and otherwise at the
+        # Missing cells are placed at the first breakpoint if they have a separate value, otherwise at the
         # base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); 0 at the base, or at the first
-        breakpoint."""
+        """Return values (K, n_values) from coefficients (K, width); the base, or first breakpoint, has 0."""
         if self.kind == FIXED:
             return np.tile(np.log(self.relativities), (len(coefficients), 1))
         if self.kind != BREAKPOINT:
@@ -231,7 +233,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
+        """Return the contribution of each row to η, (K, n), from values (K, n_values); 0 without a value."""
         places = self.places(table)
         values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -242,23 +244,22 @@ class Factor:
         return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return a mask of the rows without a value, (n,)."""
+        """Return whether each row of `table` has no value, (n,)."""
         return self.places(table) < 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interaction:
-    """Interaction of two columns, with a value per pair of levels or bands, added to their separate effects.
+    """Interaction of two columns, with one value per pair of levels or bands, added to the columns' effects.
 
-    Pairs with the base of either column, pairs without training rows, missing cells and unknown levels have
-    the value 0.
+    The value is 0 for pairs with a base level, pairs without training rows, missing cells and unknown levels.
 
     Parameters
     ----------
     first, second
-        Factors of levels or bands, of which the values of missing cells are not used.
+        Factors with levels or bands; their values of missing cells are not used.
     shares
-        Share of the training rows' weight in each pair, sorted by `first`.
+        Share of the training rows' weight in each pair, sorted by `first`, then by `second`.
     """
 
     first: Factor
@@ -283,7 +284,7 @@ class Interaction:
         return len(self.used)
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Return the index of each row's pair, (n,), or −1 for rows without a pair."""
+        """Return the position of each row's pair, (n,), or −1 for rows without a pair."""
         first, second = self.first.places(table), self.second.places(table)
         known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
         return np.where(known, first * self.second.n_places + second, -1)
@@ -293,13 +294,13 @@ class Interaction:
         return (self.places(table)[:, None] == self.used).astype(float)
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); 0 at the base."""
+        """Return values (K, n_values) from coefficients (K, width); pairs without a coefficient have 0."""
         values = np.zeros((len(coefficients), len(self.shares)))
         values[:, self.used] = coefficients
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
+        """Return the contribution of each row to η, (K, n), from values (K, n_values); 0 without a value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 
@@ -316,7 +317,7 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
 
 
 def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
-    """Return the offset of fixed relativities in η, (n,), or None if no factor is fixed."""
+    """Return the logarithm of each row's product of fixed relativities, (n,), or None if there are none."""
     parts = [
         term.at(table, np.log(term.relativities)[None])[0]
         for term in terms
@@ -328,7 +329,7 @@ def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
 def premiums(
     terms: Sequence[Term], table: pd.DataFrame, *, base: Array, values: Sequence[Array], multiplies: bool
 ) -> Array:
-    """Return premiums of K tariffs, (K, n), from bases (K,) and each term's values (K, n_values) of η."""
+    """Return premiums of K tariffs, (K, n), from bases (K,) and values (K, n_values) of each term."""
     eta = np.repeat(base[:, None], len(table), axis=1)
     for term, of_term in zip(terms, values, strict=True):
         eta += term.at(table, of_term)
@@ -338,15 +339,15 @@ def premiums(
 def base_and_values(
     terms: Sequence[Term], *, intercept: Array, coefficients: Array, to_average: bool = False
 ) -> tuple[Array, list[Array]]:
-    """Split tariffs into their base (K,) and the values (K, n_values) of each term relative to the base.
+    """Convert coefficients of K tariffs to bases (K,) and to values (K, n_values) of each term.
 
     Parameters
     ----------
     intercept, coefficients
         Intercepts (K,) and coefficients (K, P).
     to_average
-        Whether values are relative to their average over the training rows instead of the base; interactions
-        are always relative to the base. Fixed values remain unchanged.
+        Whether the average value of a term over the training rows is 0, instead of the value of its base.
+        Values of interactions and of fixed factors remain unchanged.
     """
     base, values = intercept.copy(), []
     for term, block in zip(terms, blocks_of(terms), strict=True):
@@ -359,7 +360,7 @@ def base_and_values(
 
 
 def blocks_of(terms: Sequence[Term]) -> list[slice]:
-    """Return the slice of each term's coefficients."""
+    """Return, for each term, the slice of its coefficients among all coefficients."""
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]
 
 

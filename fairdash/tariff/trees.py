@@ -1,4 +1,4 @@
-"""Boosted trees on tables with any columns, and the mean of several models."""
+"""Boosted trees for tables with columns of any type, and the mean of several models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: Minimum number of rows for holding out some of them to select the number of trees.
+#: Minimum number of rows for early stopping, which holds out some rows to select the number of trees.
 _MIN_TO_STOP = 200
 
 
 @dataclass(frozen=True, eq=False)
 class MeanOfModels:
-    """Mean of the predictions of several models."""
+    """Model that predicts the mean of several models' predictions."""
 
     models: tuple[Any, ...]
 
@@ -32,7 +32,7 @@ class MeanOfModels:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTrees:
-    """Boosted trees that accept a table with any columns."""
+    """Boosted trees that accept tables with columns of any type."""
 
     encoder: FeatureEncoder
     model: Any

@@ -1,7 +1,8 @@
-"""Baselines of every run: the training average, a linear model, boosted trees and an existing price.
+"""Baselines of every run: average of the training rows, linear model, boosted trees and existing price.
 
-A network is only worth the effort if it beats the baselines. If a network does not even beat the average,
-there is no accuracy that fairness could cost. No baseline that is trained here uses a sensitive column.
+A network is only worth the effort if it predicts better than the baselines. If a network does not even
+predict better than the average, fairness cannot cost any accuracy. No baseline that is trained here uses a
+sensitive column.
 """
 
 from __future__ import annotations
@@ -23,23 +24,24 @@ from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
-#: Maximum number of trees; held-out rows select the number used.
+#: Maximum number of trees; held-out rows determine how many trees are used.
 MAX_TREES = 150
-#: Number of trees added between checks on the held-out rows, and number of trees without a lower loss after
-#: which training stops.
-TREES_AT_ONCE, PATIENCE = 40, 30
-#: Candidate ridge penalties per row, from nearly none to a nearly constant model.
+#: Number of trees that are added before the loss on held-out rows is computed again, and number of added
+#: trees after which training stops if they have not reduced this loss.
+TREES_PER_CHECK, PATIENCE = 40, 30
+#: Candidate weights of the ridge penalty, per row, from almost no penalty to an almost constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 
-#: Names of the baselines by their id in a frame's column ``method``. The average is the same for all rows, so
-#: it is fair but useless. The linear model is ridge regression for the squared error, and otherwise a GLM of
-#: the loss's family with a log link. The trees use the same loss, except that they replace Tweedie's loss by
-#: Poisson's, which has the same optimal mean. The existing prediction comes from a column of the data set. If
-#: the loss has a log link, this column contains a price. The price, which may include expenses and profit or
-#: be in another unit than the target, is scaled to the target's mean on the training rows.
+#: Names of the baselines by their id in the column ``method`` of a frame. The average is the same for all
+#: rows, so it is fair but useless. The linear model is ridge regression for the squared error, and otherwise
+#: a GLM of the loss's family with a log link. The trees use the same loss, but the Poisson loss instead of
+#: the Tweedie loss; both losses have the same optimal prediction, the mean. The existing prediction is a
+#: column of the data set. For a loss with a log link, this column is treated as a price. Because a price may
+#: include expenses and profit, or have a different unit than the target, it is scaled to the target's mean on
+#: the training rows.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         MEAN: "Average of the training rows",
@@ -59,29 +61,29 @@ def train_baselines(
     leave_out: Collection[str] = (),
     run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Fit every baseline to the training rows of each split, without sensitive columns.
+    """Fit the baselines to the training rows of each split, without sensitive columns.
 
     Parameters
     ----------
     splits
-        Splits of the run. Validation rows select the ridge penalty and the number of trees. If a split has no
-        validation rows, a fifth of its training rows is held out for this selection, in whole groups if the
-        data set has groups. The selected model is then fitted to all training rows.
+        Splits of the run. The ridge penalty and the number of trees are selected on validation rows. If a
+        split has no validation rows, they are selected on a fifth of its training rows (whole groups, if the
+        data set has groups), and the selected model is then fitted to all training rows.
     random_state
         Seed of the held-out rows and of the trees.
     leave_out
         Ids of :data:`BASELINES` to omit. Trees take about a second for several thousand rows and minutes for
         a million rows.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), with steps named ``"baselines/<number of
-        the split>"``.
+        Function that runs the step ``"baselines/<split>"`` for each split, or returns its stored result
+        (:class:`fairdash.jobs.steps.StepRunner`).
 
     Returns
     -------
     members, predictions
-        Frame and predictions. The frame has the columns ``method`` (an id of :data:`BASELINES`, including
-        :data:`PRICE` if the data set has an existing price), ``lam`` (0), ``split`` and ``diverged`` (False).
-        The predictions (K, n) are in the target's units, one row per row of `members`.
+        The frame `members` has the columns ``method`` (an id of :data:`BASELINES`; :data:`PRICE` only if the
+        data set has an existing price), ``lam`` (0), ``split`` and ``diverged`` (False). Each row of
+        `predictions` (K, n) contains the predictions of the same row of `members`, in the target's units.
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
@@ -91,7 +93,7 @@ def train_baselines(
         {str(j): partial(run_step, str(j), partial(of_split, split)) for j, split in enumerate(splits)},
     )
     for j, predicted in enumerate(by_split):
-        # Stored baselines may be in a different order.
+        # Stored results may list the baselines in a different order.
         for method in (name for name in BASELINES if name in predicted):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(predicted[method])
@@ -116,14 +118,16 @@ def _of_split(
             )
     if dataset.prediction is not None:
         price = dataset.prediction.to_numpy(dtype=float)
-        predictions[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
+        predictions[PRICE] = price * _price_factor(
+            price[split.train], y[split.train], weight[split.train], loss
+        )
     return predictions
 
 
-def _level(
+def _price_factor(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
-    """Return the factor that scales a price to the target's mean; 1 without a log link or positive means."""
+    """Return the factor that scales a price to the target's mean, or 1 if a factor is not meaningful."""
     mean, target_mean = np.average(price, weights=weight), np.average(y, weights=weight)
     return float(target_mean / mean) if loss.has_log_link and mean > 0 and target_mean > 0 else 1.0
 
@@ -135,8 +139,8 @@ def linear_predictions(
     x, held_out, model = rows.x.astype(float), inner.validation, _model(loss)
 
     def fit(alpha: float, train: NDArray[np.int64]) -> None:
-        # Ridge adds its penalty to the sum over rows, so the penalty is multiplied by their weight, whereas a
-        # GLM adds its penalty to the weighted mean.
+        # The ridge objective is a sum over rows, so its penalty is multiplied by the sum of their weights.
+        # The objective of a GLM is a weighted mean.
         mass = 1.0 if loss.has_log_link else float(weight[train].sum())
         model.set_params(alpha=alpha * mass).fit(x[train], rows.y[train], sample_weight=weight[train])
 
@@ -155,8 +159,8 @@ def _model(loss: Loss) -> Any:
 
     if not loss.has_log_link:
         return Ridge()
-    # Newton's method converges where L-BFGS needs thousands of steps, and a warm start halves the number of
-    # steps.
+    # Newton's method converges in cases in which L-BFGS needs thousands of steps; a warm start halves the
+    # number of steps.
     return TweedieRegressor(
         power=loss.power, link="log", solver="newton-cholesky", max_iter=1000, tol=1e-6, warm_start=True
     )
@@ -170,9 +174,10 @@ def _trees(
     loss: Loss,
     random_state: int,
 ) -> NDArray[np.float64]:
-    """Return predictions (n,) of boosted trees; the validation rows of `inner` select the number of trees."""
+    """Return predictions (n,) of boosted trees whose number is selected on the validation rows of `inner`."""
 
-    # The held-out rows of the run stop the training, because scikit-learn's own split would divide groups.
+    # Early stopping uses the held-out rows of `inner`, because the random split of scikit-learn would divide
+    # groups.
     model = boosted_trees(loss=loss.of_trees, random_state=random_state, warm_start=True)
 
     def grow(train: NDArray[np.int64], count: int) -> None:
@@ -181,7 +186,7 @@ def _trees(
 
     held_out, losses, best = inner.validation, list[float](), 0
     while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
-        grow(inner.train, min(len(losses) + TREES_AT_ONCE, MAX_TREES))
+        grow(inner.train, min(len(losses) + TREES_PER_CHECK, MAX_TREES))
         stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
         losses += [loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in stages]
         best = int(np.argmin(losses))

@@ -1,7 +1,7 @@
-"""Record a step once and replay it, so that a GPU runs its operations without waiting for the host.
+"""Recording of a training step, which a GPU can replay without waiting for the host.
 
-A step of a stack consists of 60 to 2,000 small operations. The host takes longer to launch an operation than
-a GPU takes to compute it.
+A training step consists of 60 to 2,000 small operations, and the host takes longer to launch an operation
+than a GPU takes to compute it.
 
 >>> total = torch.zeros(1)
 >>> steps = Repeated(lambda: total.add_(1), device="cpu")
@@ -20,11 +20,11 @@ from typing import TypeAlias
 import torch
 
 Step: TypeAlias = Callable[[], object]
-#: Number of steps to run before a step is recorded, so that libraries can initialise.
-_RUNS_BEFORE = 1
-#: Maximum number of replays queued on the GPU. With a longer queue, the host would notice a cancellation
+#: Number of steps that run before a step is recorded; libraries initialise themselves in these steps.
+_RUNS_BEFORE_RECORDING = 1
+#: Maximum number of replays in the queue of the GPU. With a longer queue, a cancellation would take effect
 #: late.
-_MAX_AHEAD = 32
+_MAX_QUEUED = 32
 #: Message for the user if a step could not be recorded.
 NOT_RECORDED = (
     "The GPU could not record the training steps, so it ran their operations one at a time, which is slower."
@@ -41,32 +41,34 @@ def cuda_graph(step: Step) -> Step:
     RuntimeError
         Raised if an operation cannot be recorded, such as one that returns a number to the host.
     """
-    graph, ahead = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
+    graph, queued = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
     # Other threads of the app may use the GPU during recording.
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
         step()
 
     def replay() -> None:
         graph.replay()
-        ahead.append(torch.cuda.Event())
-        ahead[-1].record()
-        if len(ahead) > _MAX_AHEAD:
-            ahead.popleft().synchronize()
+        queued.append(torch.cuda.Event())
+        queued[-1].record()
+        if len(queued) > _MAX_QUEUED:
+            queued.popleft().synchronize()
 
     return replay
 
 
-#: Recorder of steps for each device. On any other device, each operation is launched separately.
+#: Functions that record a step, by device. On other devices, the operations of a step are launched one by
+#: one.
 RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """Step that runs many times on the same tensors; the step is recorded if the device can replay it.
+    """Step that runs many times on the same tensors, and that is recorded if the device supports recording.
 
     Parameters
     ----------
     step
-        Function that reads and writes tensors at fixed addresses and gets no changing number from the host.
+        Function that reads and writes tensors at fixed addresses, and that uses no numbers from the host that
+        change from call to call.
     device
         Device of the tensors.
     """
@@ -75,28 +77,28 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: True if the device could not record the step, so that each operation is launched separately.
-        self.is_refused = False
+        #: True if recording failed, so that the operations of the step are launched one by one.
+        self.recording_failed = False
 
     def __call__(self) -> None:
         """Run the step once."""
-        if self._record is not None and self._runs == _RUNS_BEFORE:
+        if self._record is not None and self._runs == _RUNS_BEFORE_RECORDING:
             try:
                 self._run = self._record(self._step)
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording does not run the operations, so an error in the step itself is raised by the call
-                # below.
+                # Recording does not compute anything. If the step itself is wrong, its error is raised by the
+                # call below.
                 log.info("The step could not be recorded: %s", error)
-                self.is_refused = True
+                self.recording_failed = True
         self._runs += 1
         self._run()
 
 
 @contextmanager
-def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run the block on a separate stream, as recording requires, and wait for the stream at the end."""
+def separate_stream(device: str) -> Iterator[None]:
+    """Run a block on a separate CUDA stream, as recording requires, and wait for the stream at the end."""
     if device != "cuda":
         yield
         return

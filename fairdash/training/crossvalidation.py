@@ -1,9 +1,8 @@
-"""Comparison of settings on held-out rows: candidates by cross-validation, weight decays within splits.
+"""Comparison of settings on held-out rows, by cross-validation or within the splits of a run.
 
-No single weight decay suits every table. A weight decay that suits a few hundred rows with a strong signal
-reduces a model of rare claims to a constant. Every run therefore begins with an additional stack of standard
-networks, and each split uses the weight decay that predicts its validation rows best. The comparison does not
-use the test rows.
+No weight decay suits every table: one that suits a few hundred rows with a strong signal makes a model of
+rare claims constant. Every run therefore first trains standard networks with several weight decays, and each
+split uses the weight decay with the smallest loss on its validation rows, not on test rows.
 """
 
 from __future__ import annotations
@@ -41,14 +40,13 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
-#: Share of a fold's training rows that are held out for early stopping. The scored rows of the fold are not
-#: used for early stopping.
+#: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
 STOPPING_SHARE = 0.2
-#: Share of a search's time for training; the rest of the time is for measuring dependence.
+#: Estimated share of a search's time that training takes; the measurement of dependence takes the rest.
 TRAINING_SHARE = 0.9
 #: Minimum number of rows in a fold for measuring dependence within the fold.
-ENOUGH_ROWS = 50
-#: Number of permutations for a floor, and a smaller number for measures that take seconds per value.
+MIN_FOLD_ROWS = 50
+#: Number of permutations for a floor, for fast measures and for measures that take seconds per value.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 
@@ -59,16 +57,16 @@ class OutOfFold:
     Parameters
     ----------
     predictions
-        Predictions (C, n) in the target's units. Row i is predicted by the model that was trained without the
-        fold of row i. The predictions of a candidate that diverged are NaN.
+        Predictions (C, n) in the target's units. Each row is predicted by the model that was trained without
+        the fold of this row. The predictions of a candidate that diverged are NaN.
     loss
-        Mean loss on each fold's rows, (C, F), divided by the loss of a constant model, which predicts the
-        mean of the training rows. A loss of 0 is perfect, and the constant model has loss 1. The loss of a
-        candidate that diverged is NaN.
+        Mean loss on the rows of each fold, (C, F), divided by the loss of the mean of the training rows. A
+        perfect model has loss 0, and a constant model has loss 1. The loss of a candidate that diverged is
+        NaN.
     diverged
-        Whether training or predictions became non-finite in any fold, (C,).
+        Whether the training or the predictions of any fold were not finite, (C,).
     held_out
-        Row numbers of each of the F folds.
+        For each of the F folds, the numbers of its rows.
     device
         Device used for training.
     notes
@@ -95,34 +93,34 @@ def cross_validate(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> OutOfFold:
-    """Train every candidate without one fold at a time, and predict the rows of this fold.
+    """For every candidate and fold, train a model without the fold, and predict the rows of the fold.
 
-    All models start from the same initial weights, so that only the settings and folds cause differences.
-    Rows of a group are in the same fold. Candidates with the same method and ``settings.stack_key`` share
-    stacks. The errors are the same as in :func:`fairdash.training.models.train_models`, and an OptionError is
-    raised if there are too few rows for the folds.
+    All models start from the same initial weights, so that they differ only by settings and folds. All rows
+    of a group are in the same fold. Candidates with the same method and ``settings.stack_key`` are trained
+    together. The function raises the errors of :func:`fairdash.training.models.train_models`, and an
+    OptionError if there are too few rows for the folds.
 
     Parameters
     ----------
     for_refit
-        Whether the results should predict the performance of a refit on all rows. The folds' models are then
-        trained for as many steps as a model on all rows. Without this option, an epoch of a fold may have one
-        batch fewer, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
+        Whether the results should predict the performance of a model for all rows. The models of the folds
+        are then trained for the same number of steps as that model. Otherwise, an epoch of a fold may have
+        fewer batches, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
     run_step
-        Same meaning as in :func:`fairdash.training.models.train_models`.
+        Function as in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
     if for_refit:
-        candidates = [_for_as_many_steps(model, splits, n_rows=dataset.n_rows) for model in candidates]
+        candidates = [_with_steps_of_refit(model, splits, n_rows=dataset.n_rows) for model in candidates]
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
     for model in candidates:
         stacks.setdefault((model.method, model.settings.stack_key), len(stacks))
-    # Similar settings are adjacent, so that they share a stack and the rows of a fold.
+    # Models that can be trained together, and models of the same fold, are adjacent.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
@@ -155,25 +153,26 @@ def cross_validate(
     return OutOfFold(predictions, loss, diverged, held_out, trained.device, (*trained.notes, *undefined))
 
 
-def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
-    """Return the candidate with epochs for as many steps on the folds' training rows as on all rows."""
-    # With patience, some rows are held out for early stopping even in a refit on all rows.
-    learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
+def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
+    """Return the candidate with epochs that give the same number of steps on a fold as on all rows."""
+    # With early stopping, a model for all rows is trained without the rows held out for early stopping.
+    n_learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
-    return replace(candidate, settings=candidate.settings.with_steps_of(learned, on=fewest))
+    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=fewest))
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
-    """Return the data set restricted to these rows, so that no other rows are used; None keeps all rows."""
+    """Return the data set with only the rows with numbers `rows`; None keeps all rows."""
     return dataset if rows is None else dataset.take(rows)
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Dependence of predictions, or of residuals, on the sensitive column, with its floor, (K,) each.
+    """Dependence of K models' predictions or residuals on the sensitive column, with independence floors.
 
-    With several sensitive columns, the values belong to the column with the largest excess. Signed measures
-    are given as absolute values. The values are NaN if every sensitive column is constant in the rows.
+    All arrays have the shape (K,). With several sensitive columns, the values are those of the column with
+    the largest excess over the floor. For signed measures, the values are absolute values. The values are NaN
+    if every sensitive column is constant on the measured rows.
     """
 
     value: NDArray[np.float64]
@@ -182,12 +181,12 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """Return the value minus the mean of the floor, (K,), which may be below 0 by chance."""
+        """Return the values minus the floors, (K,), which may be below 0 by chance."""
         return self.value - self.floor
 
 
 def permutations_of(measure: str) -> int:
-    """Return the number of permutations for a floor on all rows."""
+    """Return the number of permutations for the independence floor of a measure on all rows."""
     quick = get_entry(REGISTRY, measure, option="measure").quick
     return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
 
@@ -204,20 +203,21 @@ def dependence_of(
     run_step: StepRunner = run_directly,
     name: str = "",
 ) -> Dependence:
-    """Measure the dependence of K models' predictions (K, n) on some `rows`, with independence floors.
+    """Measure the dependence of K models' predictions (K, n), with floors, on the rows numbered `rows`.
 
-    A model with NaN predictions gets NaN. The floors use `n_permutations` permutations; None uses the number
-    from :func:`permutations_of`. `run_step` stores the result as ``"dependence/<name>"``.
+    The result is NaN for models with NaN predictions. The independence floors use `n_permutations`
+    permutations, or the number from :func:`permutations_of` if it is None. `run_step` stores the result as
+    ``"dependence/<name>"``.
     """
 
-    def find() -> Found:
+    def measure_all() -> Found:
         audit = get_entry(OBJECTIVES, objective, option="objective").audit
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
         u = audit(predictions[is_defined][:, rows], dataset.target.to_numpy(dtype=float)[rows])
         count = permutations_of(measure) if n_permutations is None else n_permutations
-        of_each = np.full((3, len(predictions)), np.nan)
+        results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():
-            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+            return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
         for column in dataset.sensitive.columns:
             s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
@@ -235,13 +235,13 @@ def dependence_of(
             )
             columns.append(np.stack([value, floor.mean, floor.q95]))
         if not columns:
-            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+            return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         figures = np.stack(columns)
         largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
-        of_each[:, is_defined] = figures[largest, :, np.arange(len(u))].T
-        return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+        results[:, is_defined] = figures[largest, :, np.arange(len(u))].T
+        return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
 
-    return Dependence(**run_step(f"dependence/{name}", find))
+    return Dependence(**run_step(f"dependence/{name}", measure_all))
 
 
 def dependence_out_of_fold(
@@ -253,22 +253,23 @@ def dependence_out_of_fold(
     random_state: int,
     run_step: StepRunner = run_directly,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
-    """Measure candidates on the pooled held-out predictions of all folds, corrected for the bias of pooling.
+    """Measure the dependence of candidates on pooled out-of-fold predictions, corrected for cancellation.
 
-    The pooled folds have enough rows for a low floor. However, nearly constant models of different folds may
-    depend on the sensitive column in different ways that cancel. The excess is therefore also measured within
-    each fold. If the mean excess over the folds is larger by more than two of its standard errors, this mean
-    replaces the pooled excess. `run_step` stores each measurement.
+    Pooling the folds gives enough rows for a low independence floor. However, if models are nearly constant,
+    the models of different folds may depend on the sensitive column in different ways that cancel. The excess
+    over the floor is therefore also measured within each fold. If the mean excess within folds is larger than
+    the pooled excess by more than two standard errors, it replaces the pooled excess. `run_step` stores each
+    measurement.
 
     Returns
     -------
     Dependence
-        Dependence with the floors of the pooled folds.
+        Dependence of each candidate, with the floor of the pooled folds.
     (C,) array of bool
-        Whether the excess is the mean over the folds instead of the pooled excess. The value is False if a
-        fold has fewer than :data:`ENOUGH_ROWS` rows, or too few groups that can exchange values.
+        Whether the mean excess within folds replaced the pooled excess. This is False if a fold has fewer
+        than :data:`ENOUGH_ROWS` rows, or too few groups to permute.
     """
-    of = partial(
+    measured = partial(
         dependence_of,
         dataset,
         out_of_fold.predictions,
@@ -277,28 +278,30 @@ def dependence_out_of_fold(
         random_state=random_state,
         run_step=run_step,
     )
-    together = of(np.arange(dataset.n_rows), name="together")
+    pooled = measured(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
-        return together, diluted
-    # All folds together use as many permutations as one floor on all rows.
-    few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
+        return pooled, diluted
+    # The total number of permutations over all folds equals the number for one floor on all rows.
+    count = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     folds = enumerate(out_of_fold.held_out)
-    by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in folds], axis=1)
+    by_fold = np.stack(
+        [measured(rows, n_permutations=count, name=f"{f}").excess for f, rows in folds], axis=1
+    )
     mean = mean_of_folds(by_fold)
-    diluted = mean - 2 * standard_error(by_fold) > together.excess
-    value = np.where(diluted, together.floor + mean, together.value)
-    return replace(together, value=value), diluted
+    diluted = mean - 2 * standard_error(by_fold) > pooled.excess
+    value = np.where(diluted, pooled.floor + mean, pooled.value)
+    return replace(pooled, value=value), diluted
 
 
 def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     if dataset.group is not None and dataset.group.iloc[rows].nunique() < MIN_GROUPS:
         return False
-    return len(rows) >= ENOUGH_ROWS
+    return len(rows) >= MIN_FOLD_ROWS
 
 
 def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over F folds, (C, F) to (C,), leaving out folds in which the value is undefined."""
+    """Return the mean (C,) of values (C, F) over F folds, without folds in which a value is undefined."""
     return pd.DataFrame(by_fold).mean(axis=1).to_numpy()
 
 
@@ -316,13 +319,13 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Return the rows on which each fold is scored, and the split that contains its training rows."""
+    """Return, for each fold, the rows on which it is scored, and the split with its training rows."""
     n_rows = dataset.n_rows
-    # Each fold needs two rows for scoring, and enough other rows for training and early stopping.
+    # Each fold needs at least two rows for scoring and some rows for training and early stopping.
     if n_rows < max(2 * n_folds, 20):
         raise OptionError.of(
-            "There are too few rows for so many folds",
-            f"Choose fewer folds, or give more rows than {n_rows}.",
+            "There are too few rows for this number of folds",
+            f"Choose fewer folds, or give more than {n_rows} rows.",
             column="n_folds",
         )
     parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
@@ -331,10 +334,10 @@ def _folds(
         return held_out, parts
     splits = []
     for f, part in enumerate(parts):
-        # Using the scored rows for early stopping would make their score optimistic.
+        # If the scored rows were used for early stopping, their loss would be optimistic.
         if dataset.group is None:
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
-            watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
+            stopping_rows, train = np.split(order, [round(STOPPING_SHARE * len(order))])
         else:
             inner = folds(
                 part.train,
@@ -342,15 +345,14 @@ def _folds(
                 random_state=seed_of(Stream.FOLD_STOPPING_ROWS, random_state, f),
                 groups=dataset.groups,
             )[0]
-            watched, train = inner.validation, inner.train
-        splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
+            stopping_rows, train = inner.validation, inner.train
+        splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(stopping_rows)))
     return held_out, tuple(splits)
 
 
-#: Candidate weight decays, from nearly none to the best decay for a thousand rows and a hundred columns.
+#: Candidate weight decays, from almost none to the best decay for 1,000 rows and 100 columns.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
-#: Learning rate of all candidates. With a rate of 2e-3, a run has too few epochs for the weak signals of
-#: claims.
+#: Learning rate of all candidates. With 2e-3, a run has too few epochs to learn the weak signals in claims.
 LEARNING_RATE = 4e-3
 
 
@@ -365,33 +367,33 @@ def tune(
     progress: OnProgress | None = None,
     run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, TrainedModels]:
-    """Compare the candidate weight decays on the validation rows of each split, all in one stack.
+    """Compare the candidate weight decays on the validation rows of each split.
 
     Parameters
     ----------
     splits
-        Splits of the run. If a split has no validation rows, a fifth of its training rows is held out for the
-        comparison, in whole groups if the data set has groups.
+        Splits of the run. If a split has no validation rows, a fifth of its training rows (whole groups, if
+        the data set has groups) is held out for the comparison.
     settings
-        Settings that the candidates share.
+        Settings of all candidates, apart from learning rate and weight decay.
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether to return the selected models as networks as well.
+        Whether to return the networks of the selected models, too.
     progress
         Function that is called after every step and may raise :class:`fairdash.errors.Cancelled`.
     run_step
-        Same meaning as in :func:`fairdash.training.models.train_models`.
+        Function as in :func:`fairdash.training.models.train_models`.
 
     Returns
     -------
     DataFrame and TrainedModels
-        The frame has one row per split and candidate: ``split``, ``lr``, ``weight_decay``; ``loss`` on the
-        held-out rows (1 for the mean of the training rows, infinite if training diverged); and ``chosen``,
-        True for the smallest loss of a split. The models are the selected standard models, one model per
-        split. If the splits have validation rows, these are exactly the models that a training with the
-        selected settings returns. The smallest loss is optimistic, so models are evaluated on test rows,
-        which the comparison does not use.
+        The frame has one row per split and candidate, with the columns ``split``, ``lr``, ``weight_decay``,
+        ``loss`` on held-out rows (1 for the mean of the training rows, infinite if training diverged) and
+        ``chosen`` (True for the smallest loss of a split). The models are the selected standard models, one
+        per split. If the splits have validation rows, training with the selected settings would give exactly
+        the same models. The smallest loss is optimistic, so models are evaluated on test rows, which the
+        comparison does not use.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     candidates = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
@@ -433,7 +435,7 @@ def tune(
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:
-    """Return the settings of each split, given a frame of :func:`tune`."""
+    """Return the selected settings of each split, from the frame of :func:`tune`."""
     chosen = tuning[tuning["chosen"]].sort_values("split")
     return tuple(
         replace(settings, lr=float(lr), weight_decay=float(decay))
@@ -442,7 +444,7 @@ def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tupl
 
 
 def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> TrainingSettings:
-    """Return settings for a model on all rows: the candidate with the smallest average loss over splits."""
+    """Return settings for a model on all rows, with the smallest mean loss over splits among candidates."""
     means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
     lr, decay, _ = means.loc[means["loss"].idxmin()]
     return replace(settings, lr=float(lr), weight_decay=float(decay))

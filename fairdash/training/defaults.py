@@ -1,4 +1,4 @@
-"""Default training settings, which pages, command line and notebooks share.
+"""Default training settings, which are the same in the app, on the command line and in notebooks.
 
 >>> import numpy as np
 >>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]
@@ -25,41 +25,41 @@ from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
 from fairdash.training.splits import TEST_SHARE
 from fairdash.utils.records import to_plain
 
-#: Fair methods that a full sweep trains in addition to the default fair method.
-METHODS_BESIDE = ("chi2_kde", "hgr_nn")
-#: Grid of weights λ that spans the whole trade-off on Crime and the household data. For other data, a pilot
+#: Fair methods that a run trains in addition to the default fair method.
+FURTHER_METHODS = ("chi2_kde", "hgr_nn")
+#: Weights λ that cover the whole trade-off on the Crime data and the household data. For other data, a pilot
 #: finds the same number of weights.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: Grid of weights λ for a preview. The grid covers more than three decades, because the relevant range is
+#: Weights λ for a preview. The largest weight is 2,000 times the smallest, because the relevant range is
 #: unknown.
-LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: Grid of weights λ for a preview with tariffs. At the largest λ, almost no difference remains.
-LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
+PREVIEW_LAMS = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
+#: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ.
+PREVIEW_TARIFF_LAMS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
-#: Number of rows from which splits have little noise and take long, and number of splits for such a table. A
-#: run of such a table has only as many splits as an interval needs.
+#: For tables with at least this number of rows, a split takes long and its results have little noise, so the
+#: number of splits is the second number, the minimum for a confidence interval.
 MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
-#: Share of the non-test rows that become validation rows, which are used for selection.
+#: Share of the rows outside the test set that become validation rows, on which models are selected.
 VALIDATION_SHARE = 0.2
-#: Number of rows of the largest table of which a preview uses all rows, which takes seconds on two cores, and
-#: size of the random sample from a larger table.
+#: A preview uses all rows of a table with up to the first number of rows, which takes seconds on two cores.
+#: From a larger table, it uses a random sample with the second number of rows.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Maximum number of cells of a table of which a preview with tariffs uses all rows, which takes about 20
-#: seconds.
-MAX_NUMBERS = 15_000_000
+#: Maximum number of cells of a preview with tariffs, which takes about 20 seconds. Of larger tables, a sample
+#: of rows is used.
+MAX_PREVIEW_CELLS = 15_000_000
 
 
 def default_methods(dataset: Dataset) -> tuple[str, ...]:
-    """Return the ids of the standard model and of the fair methods that accept all sensitive columns."""
+    """Return the ids of the standard model and of default fair methods that suit the sensitive columns."""
     several = len(dataset.roles.sensitive) > 1
     fair = [
-        method for method in (DEFAULT_METHOD, *METHODS_BESIDE) if METHODS[method].multivariate or not several
+        method for method in (DEFAULT_METHOD, *FURTHER_METHODS) if METHODS[method].multivariate or not several
     ]
     return (STANDARD, *fair)
 
 
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
-    """Return the settings for a number of rows, with the given loss or a loss that suits the data.
+    """Return training settings for the number of rows, with the given loss or a loss that suits the data.
 
     Predictions are balanced if the loss has a log link.
     """
@@ -81,9 +81,9 @@ def training_rows(n_rows: int) -> int:
     return max(round((1 - TEST_SHARE) * (1 - VALIDATION_SHARE) * n_rows), 1)
 
 
-#: Settings that depend on the data.
-_OF_DATA = {"loss", "tweedie_power", "balance", *BUDGETED}
-#: Names of a plan's fields in sentences, for fields whose name is unclear.
+#: Settings whose defaults depend on the data.
+_DATA_DEPENDENT = {"loss", "tweedie_power", "balance", *BUDGETED}
+#: Names for sentences of those fields of a plan whose own names are unclear.
 _TITLES = {
     "lams": "weights λ",
     "n_splits": "splits",
@@ -94,22 +94,22 @@ _TITLES = {
 
 
 def current_defaults() -> dict[str, Any]:
-    """Return as JSON the defaults of a run that do not depend on its data, with fairdash's version."""
+    """Return the version of fairdash, and the defaults of a run that do not depend on the data."""
     settings = to_plain(TrainingSettings())
     return {
         "fairdash": __version__,
-        "methods": [STANDARD, DEFAULT_METHOD, *METHODS_BESIDE],
+        "methods": [STANDARD, DEFAULT_METHOD, *FURTHER_METHODS],
         "lams": list(LAMS),
         "n_splits": N_SPLITS,
         "validation_share": VALIDATION_SHARE,
         "tune": True,
         "find_lams": True,
-        **{name: value for name, value in settings.items() if name not in _OF_DATA},
+        **{name: value for name, value in settings.items() if name not in _DATA_DEPENDENT},
     }
 
 
 def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Describe values of a plan that were defaults when the plan was created but are no longer defaults.
+    """Describe values of a plan that were defaults when the plan was created and have changed since.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        A sentence, which is empty if no default has changed.
+        One sentence, or empty text if no default has changed.
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in plan.items()}
     if values["tune"]:
@@ -138,17 +138,16 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     ]
     version = str(then.get("fairdash", ""))[:20]
     return (
-        f"This run was made by fairdash {version} with other defaults: {'; '.join(changed)}."
+        f"fairdash {version}, which made this run, had other defaults: {'; '.join(changed)}."
         if changed
         else ""
     )
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Return whether a plan's value is the default, considering only methods that accept its sensitive
-    columns.
+    """Return whether a value of a plan is the default, or the default without methods for one column only.
 
-    The defaults may come from an imported run, so their values may have any type.
+    The defaults may come from an imported run, so that a value may have any type.
     """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
@@ -166,34 +165,34 @@ def _in_words(value: object) -> str:
 
 
 def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
-    """Return the share of a table's rows that a preview uses, at most 1.
+    """Return the share of the rows that a preview uses, at most 1.
 
-    A preview uses more rows if it fits tariffs to `tariff_columns` columns instead of networks.
+    If `tariff_columns` is above 0, the preview fits tariffs to this number of columns, and uses more rows
+    than a preview with networks.
     """
     if tariff_columns:
-        return min(1.0, MAX_NUMBERS / (n_rows * tariff_columns))
+        return min(1.0, MAX_PREVIEW_CELLS / (n_rows * tariff_columns))
     return 1.0 if n_rows <= MAX_ROWS else ROWS_DRAWN / n_rows
 
 
-#: Largest value of a count; whole numbers above it are treated as amounts rounded to whole units.
+#: Whole numbers up to this value can be counts; larger whole numbers are treated as rounded amounts.
 MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
-#: Ratio of standard deviation to mean from which amounts are skewed. The ratio is 1 for an exponential
-#: distribution.
-_SPREAD = 1.0
-#: Minimum ratio of standard deviation to mean for averages of several claims, which vary less than single
-#: claims.
-_SPREAD_OF_AVERAGES = 0.5
+#: Amounts are treated as skewed if their standard deviation is at least this multiple of their mean. The
+#: ratio is 1 for an exponential distribution.
+_MIN_VARIATION = 1.0
+#: The same limit for averages of several claims, which vary less than single claims.
+_MIN_VARIATION_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
     """Suggest a loss that suits the target.
 
     The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. The loss
-    is Tweedie for amounts of which at least half are zero, or amounts that include zeros and have a standard
-    deviation of at least their mean. The loss is gamma for positive amounts with such a standard deviation.
-    For averages over a count, such as a cost per claim, half of this standard deviation suffices. For all
-    other targets, the loss is the squared error.
+    is Tweedie for amounts of which at least half are zero, and for amounts with some zeros whose standard
+    deviation is at least their mean. The loss is gamma for positive amounts whose standard deviation is at
+    least their mean. If the amounts are averages over a count, such as costs per claim, a standard deviation
+    of half the mean is enough. For all other targets, the loss is the squared error.
 
     Parameters
     ----------
@@ -205,8 +204,8 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     Returns
     -------
     tuple of str
-        An id in :data:`fairdash.training.losses.LOSSES`, and a description of the target for the end of a
-        sentence. The description is empty for squared error, which suits any target.
+        An id in :data:`fairdash.training.losses.LOSSES`, and the reason as a clause that describes the
+        target. The reason is empty for squared error, which suits any target.
     """
     if target.min() < 0:
         return "squared_error", ""
@@ -218,17 +217,17 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     if counts and zeros >= _FEW_ZEROS:
         return "poisson", "the target is a count or a rate of counts"
     if zeros >= _MANY_ZEROS and target.max() > 1:
-        return "tweedie", f"{100 * zeros:.0f} % of the target's rows are zero"
+        return "tweedie", f"the target is zero in {100 * zeros:.0f} % of rows"
     mean = float(np.average(target, weights=weight))
     averages = weight is not None and _counts(weight) and len(np.unique(weight)) > 1
-    spread = _SPREAD_OF_AVERAGES if averages else _SPREAD
+    spread = _MIN_VARIATION_OF_AVERAGES if averages else _MIN_VARIATION
     if np.average((target - mean) ** 2, weights=weight) >= (spread * mean) ** 2:
         if target.min() > 0:
-            return "gamma", "the target is positive and spreads about as widely as its mean"
+            return "gamma", "the target is positive, and its standard deviation is about as large as its mean"
         if target.max() > 1:
             return (
                 "tweedie",
-                "the target is zero in some rows, never below, and spreads about as widely as its mean",
+                "the target is never below zero, and its standard deviation is about as large as its mean",
             )
     return "squared_error", ""
 

@@ -1,8 +1,9 @@
-"""Devices for training, and the device memory that networks need when they are trained together.
+"""Devices for training, and estimates of the memory that networks need if they are trained together.
 
-fairdash predicts the memory of a stack and divides a stack that is too large for the device before training.
-The prediction counts the values that are in memory at the same time, in single precision. The factors of this
-prediction were measured with the CPU's allocator (tests/training/test_device.py).
+Networks are trained in batches (“stacks”). Before training, fairdash estimates the memory of a stack, and
+divides a stack that is too large for the device. The estimate counts the values, in single precision, that
+are in memory at the same time. Its factors were measured with the allocator of the CPU
+(tests/training/test_device.py).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
 from fairdash.utils.registry import get_entry
 
-#: Names of torch's devices in sentences that end in “training on …”.
+#: Names of torch's devices in sentences such as “training on the CPU”.
 TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
 #: Message if ``"auto"`` does not use a GPU.
 TOO_SMALL = (
-    "Trained on the CPU, which is faster than {gpu} for this small training. It takes one core about "
-    "{seconds:.1f} s, and a GPU pays off from {least:g} s on."
+    "Trained on the CPU, which is faster than {gpu} for this small training. The training takes about "
+    "{seconds:.1f} s on one core; a GPU is only faster for trainings of at least {least:g} s."
 )
 
 
@@ -46,16 +47,16 @@ class Device:
     note: str = ""
 
 
-#: Minimum estimated time, in seconds on one slow core, from which ``"auto"`` trains on a GPU
-#: (benchmarks/gpu.py). A GPU takes a second to start, so a CPU completes a shorter training sooner.
+#: ``"auto"`` trains on a GPU if the estimated time on one slow core is at least this number of seconds
+#: (benchmarks/gpu.py). A GPU takes a second to start, so short trainings are faster on a CPU.
 MIN_SECONDS_FOR_GPU = 5.0
 
 
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
-    """Return the device with the given name; ``"auto"`` prefers CUDA to MPS, and MPS to the CPU.
+    """Return the device with the given name; ``"auto"`` selects CUDA if available, else MPS, else the CPU.
 
-    If a requested GPU is not available, the result is the CPU with a note. ``"auto"`` also returns the CPU
-    with a note if the training is too short to be faster on a GPU.
+    If the requested GPU is not available, the result is the CPU with a note. ``"auto"`` also returns the CPU
+    with a note if the training is so short that it would not be faster on a GPU.
 
     Parameters
     ----------
@@ -85,38 +86,38 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
             "This device is not known", f"Choose one of: auto, {', '.join(availability)}.", column="device"
         )
     if not availability[name]():
-        return Device("cpu", f"The device {name} is not there; trained on the CPU instead.")
+        return Device("cpu", f"The device {name} is not available, so the models were trained on the CPU.")
     return Device(name)
 
 
-#: Memory, in bytes, for the networks and batches of one stack on a CPU, which is about the size of the CPU's
-#: cache. Larger stacks would wait for main memory.
+#: Maximum memory, in bytes, of networks that a CPU trains together, about the size of the CPU's cache. With
+#: more networks, training would wait for main memory.
 BYTES_PER_STACK_ON_CPU = 24 * 2**20
-#: Share of a GPU's free memory that one stack may take.
+#: Share of a GPU's free memory that networks trained together may use.
 SHARE_OF_GPU = 0.5
 MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
-#: Number of values in memory per weight: the weight, its gradient and two moments.
-_A_WEIGHT = 4
-#: Number of values in memory per hidden unit and row: the unit, its derivative and, for a short time, its
-#: gradient.
-_A_UNIT = 2.5
-#: Number of rows to predict at once, which limits the memory of the hidden layers.
+#: Number of values in memory per weight of a network: the weight, its gradient and the two moments of Adam.
+_VALUES_PER_WEIGHT = 4
+#: Number of values in memory per hidden unit and row: the value of the unit, its derivative and, for some of
+#: the time, its gradient.
+_VALUES_PER_UNIT = 2.5
+#: Number of rows that are predicted at once, which limits the memory of the hidden layers.
 ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackMemory:
-    """Memory, in bytes, for the models of a stack, which all have the same size.
+    """Memory, in bytes, of models of the same size that are trained together.
 
     Parameters
     ----------
     training
-        Memory of each model during training.
+        Memory per model during training.
     predicting
-        Memory of each model during the prediction of all rows after training.
+        Memory per model while all rows are predicted after training.
     rows
-        Memory of the encoded rows and the mini-batch of each split, during training and prediction.
+        Memory per split for the encoded rows and a mini-batch, during training and prediction.
     """
 
     training: float
@@ -127,18 +128,18 @@ class StackMemory:
     def of(
         cls, method: str, settings: TrainingSettings, *, n_inputs: int, n_rows: int, n_sensitive: int
     ) -> StackMemory:
-        """Estimate the memory for models on a table with this many rows, inputs and sensitive columns."""
+        """Estimate the memory from the method, the settings and the size of the table."""
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
         trained_by = get_entry(METHODS, method, option="method")
         batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
-        a_row = _A_UNIT * sum(settings.hidden)
+        values_per_unit_row = _VALUES_PER_UNIT * sum(settings.hidden)
         penalty = trained_by.penalty_class()
         if penalty is not None:
-            a_row += penalty.floats_a_row(settings)
-        training = _A_WEIGHT * weights + batch * a_row
+            values_per_unit_row += penalty.values_per_row(settings)
+        training = _VALUES_PER_WEIGHT * weights + batch * values_per_unit_row
         at_once = max(a + b for a, b in itertools.pairwise([*settings.hidden, 1]))
         # Predictions of all rows are in memory in single and double precision at the same time.
-        predicting = _A_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
+        predicting = _VALUES_PER_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
         return cls(
             training=_BYTES * training,
             predicting=_BYTES * predicting,
@@ -146,7 +147,7 @@ class StackMemory:
         )
 
     def models_that_fit(self, device: str, *, n_splits: int) -> int:
-        """Return how many models fit in a stack, given the CPU's cache or a share of the GPU's memory."""
+        """Return how many models fit together in the CPU's cache, or in a share of the GPU's memory."""
         import torch
 
         if device == "cuda":
@@ -157,16 +158,16 @@ class StackMemory:
         return int(np.clip(count, 1, MAX_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
-        """Return the peak memory, in bytes, of a stack with this number of models."""
+        """Return the peak memory, in bytes, if `n_models` models are trained together."""
         return n_splits * self.rows + n_models * max(self.training, self.predicting)
 
 
 class OutOfMemoryError(Exception):
-    """Error for a stack that is too large for the device, after which the caller tries a smaller stack."""
+    """Error if models trained together need too much memory; the caller then trains fewer models at once."""
 
 
-def too_little_memory() -> DeviceError:
-    """Return the error for the user if even the smallest stack does not fit in memory."""
+def memory_error() -> DeviceError:
+    """Return the error for the user if a single model does not fit in memory."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",
@@ -174,7 +175,7 @@ def too_little_memory() -> DeviceError:
 
 
 @contextmanager
-def naming_lack_of_memory() -> Iterator[None]:
+def convert_memory_errors() -> Iterator[None]:
     """Convert torch's memory errors, which differ between devices, into an OutOfMemoryError."""
     import torch
 

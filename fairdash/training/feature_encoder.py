@@ -1,4 +1,4 @@
-"""Encoder of a table's columns as inputs of a network, which consists of plain data.
+"""Encoder that converts the columns of a table to inputs of a network, and that consists of plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})
@@ -7,8 +7,8 @@
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 Embeddings of numbers follow Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in
-tabular deep learning”. Each embedding function is linear between knots and constant beyond them, so two
-arrays describe it.
+tabular deep learning”. Each embedding function is linear between knots and constant beyond the outer knots,
+so its knots and the values at the knots describe it.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ from fairdash.utils.rounding import settled, varies
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureEncoder:
-    """Encoder of columns as numbers, fitted on training rows; the outputs of numeric columns come first.
+    """Encoder that converts columns to numbers; the outputs of numeric columns come first.
 
     Parameters
     ----------
     numbers
         Names of the q numeric columns, including booleans.
     median
-        Values (q,) that replace missing cells.
+        Medians (q,), which replace missing cells.
     mean, scale
-        Arrays (q,) that standardise numbers. A cell x becomes ``(x - mean) / scale``, with mean 0 and
-        standard deviation 1 on the training rows.
+        Means and standard deviations (q,) on the training rows. A number x becomes ``(x - mean) / scale``.
     categories
         Names of the categorical and text columns.
     levels
-        Levels of each categorical column, each of which has an output column. Missing cells and unknown
-        levels are zero in all output columns of the category.
+        Levels of each categorical column. Every level has an output column. For missing cells and unknown
+        levels, all output columns of the category are 0.
     knots, heights
-        Arrays (q, m) and (q, m, d) that describe d additional functions of each number by their values at m
-        knots (see :mod:`fairdash.training.feature_encoder`), or None if there are no such functions.
+        Knots (q, m) and values at the knots (q, m, d) of d embedding functions per number
+        (:mod:`fairdash.training.feature_encoder`), or None without an embedding.
     """
 
     numbers: tuple[Hashable, ...]
@@ -69,19 +68,19 @@ class FeatureEncoder:
         sample_weight: NDArray[np.float64] | None = None,
         embedding: str | None = None,
     ) -> FeatureEncoder:
-        """Fit the encoder to the features, (n, p).
+        """Fit the encoder to the features (n, p) of a table.
 
-        Medians, means and scales are computed from `rows`; None uses all rows. The levels are the levels of a
-        column's categorical dtype or, for other columns, all values of the column. All splits of a table then
-        have the same number of outputs, regardless of the levels in their training rows, and K models have
-        the same shape.
+        Medians, means and scales are computed from the rows with numbers `rows`, or from all rows if it is
+        None. The levels of a column are the categories of its dtype or, for other dtypes, all values in the
+        column. All splits of a table therefore have the same number of outputs, whichever levels appear in
+        their training rows, and their models can be trained together.
 
         Parameters
         ----------
         sample_weight
-            Weights of the fitted rows; a row of weight 2 counts as two rows.
+            Weights of the rows to fit; a row of weight 2 counts as two rows.
         embedding
-            Id in :data:`EMBEDDINGS`, or None for standardised numbers only.
+            Id in :data:`EMBEDDINGS`, or None to only standardise numbers.
         """
         numbers = [c for c, dtype in features.dtypes.items() if pd.api.types.is_numeric_dtype(dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -103,7 +102,7 @@ class FeatureEncoder:
             numbers=tuple(numbers),
             median=median,
             mean=mean,
-            # Columns that are constant up to rounding are not rescaled.
+            # The scale is 1 for columns that are constant up to rounding.
             scale=np.where(varies(table.T, mass) & (spread > 0), spread, 1.0),
             categories=tuple(categories),
             levels=tuple(tuple(features[c].astype("category").cat.categories.tolist()) for c in categories),
@@ -111,12 +110,12 @@ class FeatureEncoder:
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
-        """Return the names of the columns that the encoder uses."""
+        """Return the names of the columns of a table that the encoder uses."""
         return self.numbers + self.categories
 
     @property
     def blocks(self) -> dict[Hashable, slice]:
-        """Return the outputs of each column, as a slice of the outputs of :meth:`transform`."""
+        """Return, for each column, the slice of its outputs among the outputs of :meth:`transform`."""
         of_number = 1 if self.heights is None else 1 + self.heights.shape[2]
         widths = [of_number] * len(self.numbers) + [len(levels) for levels in self.levels]
         edges = np.cumsum([0, *widths]).tolist()
@@ -125,7 +124,7 @@ class FeatureEncoder:
         }
 
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode a table (n, p), numbers first, then levels; the table may have more columns in any order."""
+        """Encode a table (n, p), which may have additional columns and a different order of columns."""
         table = _numbers(features, self.numbers)
         table = np.where(np.isnan(table), self.median, table)
         parts = [(table - self.mean) / self.scale]
@@ -150,27 +149,28 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
     """Return the named columns as float64, (n, q), with NaN for missing cells."""
     if not len(columns):
         return np.empty((len(features), 0))
-    # One call selects all columns, because selecting one column by name takes longer than reading a thousand
-    # cells. The array is stored row by row, so that sums do not depend on the frame's layout.
+    # One call selects all columns, because the selection of a column by name takes longer than reading 1,000
+    # cells. The array is stored row by row, so that rounding in sums does not depend on how the frame is
+    # stored.
     return np.ascontiguousarray(features[list(columns)].to_numpy(dtype=float, na_value=np.nan))
 
 
 def _embedded(
     embedding: str, column: NDArray[np.float64], mass: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the knots (m,) and heights (m, d) for a column (n,) with row weights `mass`."""
+    """Return the knots (m,) and values at the knots (m, d) of an embedding of a column (n,)."""
     values, which = np.unique(column, return_inverse=True)
     share = np.bincount(which, weights=mass) / mass.sum()
     return EMBEDDINGS[embedding](values, share)
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return the position of each cell among the levels, or -1 for an unknown or missing level."""
+    """Return the position of each cell among `levels`, or -1 for unknown levels and missing cells."""
     return pd.Index(levels, dtype=object).get_indexer(pd.Index(column.astype(object)))
 
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
-    """Return the weighted median of non-missing cells (mean of two middle values); 0 without such cells."""
+    """Return the weighted median of the cells that are not missing, or 0 if all cells are missing."""
     known = ~np.isnan(column)
     if not known.any():
         return 0.0
@@ -185,10 +185,11 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
 
 @dataclass(frozen=True)
 class TargetScale:
-    """Scale of the target in the units of a loss, ``(y - shift) / unit``, and its inverse.
+    """Conversion of the target to the units of a loss, ``(y - shift) / unit``, and back.
 
-    For squared error, the scaled training rows have mean 0 and standard deviation 1. For losses with a log
-    link, the scaled rows have mean 1 and no shift, because only a factor preserves the meaning of a deviance.
+    For squared error, the scaled target has mean 0 and standard deviation 1 on the training rows. For losses
+    with a log link, the scaled target has mean 1 and the shift is 0, because a shift would change the meaning
+    of a deviance.
     """
 
     shift: float
@@ -196,7 +197,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
-        """Fit the scale to training rows, (n,); a constant target keeps its unit."""
+        """Fit the conversion to the targets of training rows, (n,); a constant target keeps its unit."""
         mean = float(np.average(y, weights=sample_weight))
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)
@@ -212,7 +213,7 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Encoded rows of a data set, scaled by the training rows of one split.
+    """Encoded rows of a data set, with an encoder that was fitted to the training rows of one split.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ class EncodedRows:
     y
         Target (n,) in the units of the loss.
     target_scale
-        Scale that converts predictions to the units of the target.
+        Conversion between the units of the target and those of the loss.
     encoder
         Encoder that computed the inputs x.
     """
@@ -235,24 +236,24 @@ class EncodedRows:
 def encode_rows(
     dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
 ) -> EncodedRows:
-    """Encode all rows with an encoder fitted on the rows `train`; see the encoder for `embedding`."""
+    """Encode all rows with an encoder that is fitted to the rows `train` with an `embedding`."""
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
     encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
     y = dataset.target.to_numpy(dtype=float)
     scale = TargetScale.of(y[train], loss, weight)
-    # Rows are contiguous in memory, because batches select whole rows.
+    # Each row is contiguous in memory, because mini-batches select whole rows.
     x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
     return EncodedRows(x, scale.apply(y), scale, encoder)
 
 
 Array = NDArray[np.float64]
 
-#: Numbers of knots of the normal scores and of bins of the piecewise-linear encoding.
+#: Number of knots of the normal scores, and number of bins of the piecewise-linear encoding.
 _KNOTS, _BINS = 33, 8
 
 
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
-    """Evaluate d functions for each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
+    """Return the values (n, q, d) of d functions for each of q columns (n, q), from knots and heights."""
     result = np.empty((*numbers.shape, heights.shape[2]))
     for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):
@@ -260,16 +261,16 @@ def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     return result
 
 
-def _middles(share: Array) -> Array:
-    """Return mid-ranks in [0, 1] of the values: the share of rows below plus half the share of equal rows."""
+def _mid_ranks(share: Array) -> Array:
+    """Return the mid-ranks in [0, 1]: the share of smaller values plus half the share of equal values."""
     return np.cumsum(share) - share / 2
 
 
 def _scores(values: Array, share: Array) -> tuple[Array, Array]:
-    """Return normal scores of the mid-ranks, with mean 0, variance 1 and no outliers or skew."""
+    """Return an embedding by normal scores of the mid-ranks, scaled to mean 0 and variance 1."""
     from scipy.special import ndtri
 
-    middle = _middles(share)
+    middle = _mid_ranks(share)
     chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
     knots = values[chosen]
     heights = ndtri(middle[chosen])
@@ -280,18 +281,18 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
 
 
 def _bins(values: Array, share: Array) -> tuple[Array, Array]:
-    """Return one centred function per quantile bin: 0 below the bin, 1 above it, and linear within it."""
-    edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
+    """Return an embedding by one function per quantile bin: 0 below, 1 above, linear within, then centred."""
+    edges = np.searchsorted(_mid_ranks(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
-    # The functions jump at repeated knots, which separates many equal numbers from the numbers below them.
+    # If a knot is repeated, the function jumps there, so that a frequent number differs from smaller numbers.
     at_values = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
     return knots, heights - share @ at_values
 
 
-#: Embeddings by name. Each function takes the distinct values (u,) of a column in ascending order and their
-#: shares (u,) of the rows. The function returns knots (m,) and the values of d functions at these knots, (m,
-#: d). All columns have the same m and d.
+#: Embeddings by name. Each embedding is computed from the distinct values (u,) of a column in ascending order
+#: and the shares of rows (u,) with these values. It returns knots (m,) and the values of d functions at the
+#: knots, (m, d), with the same m and d for all columns.
 EMBEDDINGS: Mapping[str, Callable[[Array, Array], tuple[Array, Array]]] = MappingProxyType(
     {"scores": _scores, "bins": _bins}
 )

@@ -1,4 +1,4 @@
-"""Permutation importance of features for all models of a stack at once.
+"""Permutation importance of features, computed for many models together.
 
 >>> draws = PermutationPlan(random_state=0, rows=(np.array([3, 5, 8]),))
 >>> sorted(draws.shuffle(0, feature=2)[0].tolist())
@@ -23,8 +23,8 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Maximum number of test rows. The noise falls with the square root of this number, and the time rises
-#: linearly with it.
+#: Maximum number of test rows. Noise is proportional to 1 / √(number of rows), and time to the number of
+#: rows.
 MAX_ROWS = 2_000
 #: Number of permutations over which the importance is averaged.
 N_PERMUTATIONS = 3
@@ -32,14 +32,14 @@ N_PERMUTATIONS = 3
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """Test rows for the importance and their permutations, which all models of a split share.
+    """Test rows and permutations for the importance; all models of a split use the same ones.
 
     Parameters
     ----------
     random_state
         Seed of the sample and the permutations.
     rows
-        Row numbers (m,) of each split, with the same m for all splits.
+        For each split, the numbers of m rows, with the same m for all splits.
     """
 
     random_state: int
@@ -47,7 +47,7 @@ class PermutationPlan:
 
     @classmethod
     def of(cls, splits: Sequence[Split], *, random_state: int) -> PermutationPlan:
-        """Draw the test rows of each split: all of them, or a sample of :data:`MAX_ROWS` rows."""
+        """Draw the same number of test rows for each split, at most :data:`MAX_ROWS`."""
         n_rows = min(MAX_ROWS, *(len(split.test) for split in splits))
         return cls(
             random_state,
@@ -58,7 +58,7 @@ class PermutationPlan:
         )
 
     def shuffle(self, split: int, *, feature: int) -> list[NDArray[np.int64]]:
-        """Return the permutations of the m rows of a split for one feature."""
+        """Return :data:`N_PERMUTATIONS` permutations of the m rows of a split for one feature."""
         rng = rng_of(Stream.IMPORTANCE, self.random_state, split, then=(feature,))
         return [rng.permutation(len(self.rows[split])) for _ in range(N_PERMUTATIONS)]
 
@@ -76,14 +76,14 @@ def permutation_importance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the permutation importance of every feature in every model.
 
-    The importance of a feature is the loss with its cells permuted among the rows minus the original loss
-    (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
-    2019, "All Models are Wrong, but Many are Useful", equation 3.1). The permutation ignores the weights of
-    the rows, but errors and changes are weighted means. Features with the same information share its
-    importance, because another feature can replace the permuted one.
+    The importance of a feature is the increase of the loss when the feature's cells are permuted among the
+    rows (Breiman 2001, "Random Forests", section 10; as a property of a fitted model: Fisher, Rudin and
+    Dominici 2019, "All Models are Wrong, but Many are Useful", equation 3.1). Permutations do not depend on
+    the weights of the rows, but errors and changes are weighted means. If several features contain the same
+    information, each of them has a low importance, because the others can replace it.
 
-    Features are permuted one at a time. The computation holds in memory one copy of the rows per permutation
-    and one prediction by all models.
+    Features are permuted one at a time. The computation needs memory for one copy of the rows per
+    permutation, and for the predictions of all models on these copies.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def permutation_importance(
     y, weight : (K, m) arrays
         Target and weight of the rows that each model predicts.
     of_average : (K,) array
-        Mean squared error of the training average, by which errors are divided.
+        Mean squared error of the average of the training rows, by which errors are divided.
     blocks
-        Slice of the columns of x for each feature.
+        For each feature, the slice of its columns in x.
     shuffles
-        Function that returns the permutations of each split's rows, given the position of a feature. All
+        Function that returns, for the position of a feature, the permutations of the rows of each split. All
         splits have the same number of permutations.
     on_feature
         Function that is called after each feature; an exception stops the computation.
@@ -107,13 +107,14 @@ def permutation_importance(
     -------
     error : (K, F) array
         Increase of the mean squared error on the test rows when the cells of the feature are permuted,
-        divided by the error of the training average on the same rows. The increase is on the scale of ``mse``
-        in :func:`fairdash.evaluation.assess_predictions`. The increase is about 0 for a feature that the
-        model does not use or that does not help. The increase may be below 0 by chance, or if the feature
-        reduces accuracy: a fair model may use one feature to cancel the information about s in another.
+        divided by the error of the average of the training rows, as for ``mse`` in
+        :func:`fairdash.evaluation.assess_predictions`. The increase is about 0 for a feature that the model
+        does not use, or that does not make predictions better. It may be below 0 by chance, or because the
+        feature reduces accuracy: a fair model may use a feature only to cancel information about s in another
+        feature.
     reliance : (K, F) array
         Mean absolute change of the prediction when the cells of the feature are permuted, in the target's
-        units. The change is at least 0, and it is 0 for a feature that the model does not use.
+        units; 0 for a feature that the model does not use.
     """
     import torch
 
@@ -125,7 +126,8 @@ def permutation_importance(
     error = mean((plain - y) ** 2)
     shape = (len(plain), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
-    # All permutations of a feature are predicted together, because each request to a GPU has a delay.
+    # Predictions for all permutations of a feature are computed together, because every call to a GPU has a
+    # delay.
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
         orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))
@@ -156,18 +158,18 @@ def importance_of_stack(
     blocks: Mapping[Hashable, slice],
     on_feature: Callable[[], None],
 ) -> Found:
-    """Return the ``features``, the ``error`` and the ``reliance`` for the models of a stack.
+    """Return ``features``, ``error`` and ``reliance`` for models that were trained together.
 
-    The tensor `x` contains the rows of the splits that the stack uses, (S, n, p).
+    The tensor `x` (S, n, p) contains all rows, encoded for each of the S splits of these models.
 
     Parameters
     ----------
     which_split
         Index of the split of each of the K models.
     device
-        Device for predictions, to which only the selected rows are copied.
+        Device that computes predictions; only the selected test rows are copied to it.
     predict, blocks, on_feature
-        Same meaning as in :func:`permutation_importance`.
+        As in :func:`permutation_importance`.
     """
     import torch
 
@@ -197,11 +199,11 @@ def importance_of_stack(
 
 
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
-    """Combine results of :func:`importance_of_stack` into one table, in the order of the models.
+    """Combine results of :func:`importance_of_stack` into one table, in the order of `members`.
 
     The table has one row per model and feature, with the columns ``method``, ``lam``, ``split``, ``feature``,
-    ``importance`` and ``reliance``. The frame `members` contains the ``method``, ``lam`` and ``split`` of
-    each model, and whether the model ``diverged``. Diverged models are omitted.
+    ``importance`` and ``reliance``. The frame `members` has the columns ``method``, ``lam``, ``split`` and
+    ``diverged``, with one row per model. Models that diverged are omitted.
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([part[name] for part in parts]) for name in ("error", "reliance"))

@@ -1,4 +1,4 @@
-"""Search for the weight λ that meets a target, by cross-validation."""
+"""Search for a weight λ with which a model meets a target, by cross-validation."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ _TEXT = re.compile(
     r"(?P<name>[a-z0-9_]+)\s*(?:<=|≤)\s*(?P<kind>floor\s*\+|\+)?\s*(?P<number>[0-9.]+(?:e-?[0-9]+)?)\s*(?P<percent>%?)",
     re.IGNORECASE,
 )
-_HOW_TO_WRITE = "Write it like hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%."
+_TARGET_HINT = "Write a target such as hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Target of a search: a bound on dependence or on error.
+    """Target of a search: an upper bound on dependence or on error.
 
     Parameters
     ----------
     kind
-        ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure exceeds its independence
-        floor by at most `at_most`. The floor is the value of the same estimator on the same rows with the
-        sensitive column permuted. ``"error"``: the error exceeds the standard model's error by at most the
-        share `at_most`.
+        ``"measure"``: the measure must be at most `at_most`. ``"excess"``: the measure must exceed its
+        independence floor, the mean value of the estimator if the sensitive column is permuted, by at most
+        `at_most`. ``"error"``: the error of the model must be at most ``1 + at_most`` times that of the
+        standard model.
     at_most
-        Bound, which is finite and at least 0.
+        Upper bound, a finite number of at least 0.
     measure
         Id in :data:`fairdash.dependence.REGISTRY`, or empty for ``"error"``. The bound applies to the
         absolute value of signed measures.
@@ -63,7 +63,7 @@ class Target:
     Raises
     ------
     OptionError
-        Raised if the measure is unknown or accepts only discrete variables, or the bound is invalid.
+        Raised if the measure is unknown or accepts only discrete variables, or if the bound is not valid.
 
     Examples
     --------
@@ -79,22 +79,21 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in (MEASURE, EXCESS, ERROR):
-            raise _target_error("This kind of target is not known")
+            raise _target_error("This kind of target does not exist")
         if not math.isfinite(self.at_most) or self.at_most < 0:
-            raise _target_error("The target's bound is not a number of 0 or more")
+            raise _target_error("The target's bound is not a number of at least 0")
         if self.kind == ERROR:
             if self.measure:
                 raise _target_error("A target for the error has no measure")
             return
         if get_entry(REGISTRY, self.measure, option="measure").discrete:
-            raise _target_error(f"“{self.measure}” is for discrete variables, and predictions are not")
+            raise _target_error(f"“{self.measure}” needs discrete variables, but predictions are continuous")
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Parse the text of a target; ``error`` may be written ``mse``, and ``<=`` may be written ``≤``.
+        """Parse the text of a target; ``mse`` is a synonym of ``error``, and ``≤`` a synonym of ``<=``.
 
-        The error is the training loss, which is the mean squared error unless the settings choose another
-        loss.
+        The error is the training loss: the mean squared error, unless the settings contain another loss.
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None:
@@ -106,18 +105,18 @@ class Target:
             raise _target_error("The target's bound is not a number") from None
         if name in ("mse", "error"):
             if kind != "+" or not match["percent"]:
-                raise _target_error("A target for the error is a share above the standard model's")
+                raise _target_error("A target for the error is a percentage above the standard model's error")
             return cls(kind=ERROR, at_most=at_most / 100)
         if kind == "+" or match["percent"]:
-            raise _target_error("A target for a measure is a number, without + or %")
+            raise _target_error("A target for a measure must be a number without + or %")
         return cls(kind=EXCESS if kind else MEASURE, at_most=at_most, measure=name)
 
     @property
     def words(self) -> str:
         """Return the target in words, such as "HGR_KDE at most 0.05"."""
         if self.kind == ERROR:
-            return f"an error at most {100 * self.at_most:g} % above the standard model's"
-        above = " above its noise floor" if self.kind == EXCESS else ""
+            return f"an error of at most {100 * self.at_most:g} % above that of the standard model"
+        above = " above its independence floor" if self.kind == EXCESS else ""
         return f"{REGISTRY[self.measure].symbol} at most {self.at_most:g}{above}"
 
     def __str__(self) -> str:
@@ -128,41 +127,43 @@ class Target:
 
 
 def _target_error(what: str) -> OptionError:
-    return OptionError.of(what, _HOW_TO_WRITE, column="target")
+    return OptionError.of(what, _TARGET_HINT, column="target")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LamSearch(SearchPlan):
-    """Plan of a search for a weight λ: the candidates, and the target.
+    """Plan of a search for a weight λ: candidate weights, and a target.
 
     Parameters
     ----------
     target
-        Target that the model should meet.
+        Target that the model with the selected weight should meet.
     lams
-        Distinct weights λ ≥ 0 to try, of which at least one is above 0. The search always includes the
-        standard model (λ = 0).
+        Distinct weights λ ≥ 0 to try, at least one of them above 0. The search always includes the standard
+        model (λ = 0).
     find_lams
-        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front within the same
-        rows. The found weights replace `lams`; their number is the number of `lams`.
+        Whether to replace `lams` by the same number of weights found by
+        :func:`fairdash.training.pilot.find_lams` on the same rows.
     refine
-        Number of weights to try in a second round, between the selected weight and its neighbour on the other
-        side of the target; 0 skips the second round.
+        Number of weights to try in a second round, between two neighbouring weights of which one meets the
+        target and one does not; 0 skips the second round.
     method, n_folds, objective, random_state, settings, device
-        Same meaning as in :class:`fairdash.training.sweep.SearchPlan`. The method must not be ``"standard"``.
-        The default number of folds is 10, as in the paper.
+        As in :class:`fairdash.training.sweep.SearchPlan`, but the method must not be ``"standard"``, and the
+        default number of folds is 10, as in the paper.
 
     Raises
     ------
     OptionError
-        Raised if options are invalid; the error lists all invalid options.
+        Raised if options are not valid; the error lists all of these options.
     """
 
     target: Target
     lams: tuple[float, ...]
-    n_folds: int = option(10, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
+    n_folds: int = option(
+        10, "Folds", "Number of folds of the cross-validation.", within="[2, inf)", word="folds"
+    )
     find_lams: bool = False
-    refine: int = option(0, "", "Number of weights to try in a second, finer round.", within="[0, inf)")
+    refine: int = option(0, "", "Number of weights to try in a second round.", within="[0, inf)")
 
     def _check(self, checks: Checks) -> None:
         super()._check(checks)
@@ -174,16 +175,16 @@ class LamSearch(SearchPlan):
             checks.problems or any(lam > 0 for lam in self.lams),
             "lams",
             "No weight λ is above 0",
-            "Give at least one to try.",
+            "Give at least one weight above 0.",
         )
 
     @property
     def measure(self) -> str:
-        """Return the id of the measure for comparison: the measure of the target or the selection measure."""
+        """Return the id of the measure of the target or, for a target without a measure, of the method."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: Name of the result in notebooks.
+#: Name of the class of the result for users in notebooks.
 LamChoice = SearchResult
 
 
@@ -195,51 +196,52 @@ def search_lam(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> SearchResult:
-    """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
+    """Find the weight λ that meets the target of `plan`, by cross-validation.
 
     For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
-    bound. If no weight meets the bound, the search selects the weight with the smallest loss among those
-    whose excess is within one standard error of the smallest excess. The standard error is the standard
-    deviation of the measure on independent data. For a bound on the error, the search selects the weight with
-    the smallest excess dependence among those that meet the bound. Weights without detectable dependence (at
-    most the floor's 95 % quantile) count as equal, and the search selects the one with the smallest loss.
+    bound. If no weight meets the bound, it selects the weight with the smallest loss among those whose excess
+    over the floor is larger than the smallest excess by at most the standard deviation of the measure on
+    independent data. For a bound on the error, the search selects, among the weights that meet the bound, the
+    weight with the smallest excess. If several of them have no detectable dependence (at most the 95 %
+    quantile under independence), it selects the weight with the smallest loss among these.
 
-    Dependence is measured once on the pooled held-out predictions of all folds. In a single fold with a tenth
-    of the rows, the floor is so high that a target such as 0.05 is far below the value for independent data.
-    However, the models of different folds differ, which can dilute their dependence: nearly constant models
-    may depend on the sensitive column in different ways. If the dependence within the folds is higher, this
-    higher value is used (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, where
-    the folds' models are similar, the HGR_KDE of rows drawn across folds was within 0.016 of the value for
-    the same number of rows within folds. The values are valid for the number of rows in `rows`, because an
-    estimator has a higher floor for fewer rows.
+    Dependence is measured on the pooled out-of-fold predictions. On a single fold, with a tenth of the rows,
+    even independent data would have values far above a target such as 0.05. However, pooling can hide
+    dependence, because nearly constant models of different folds may depend on the sensitive column in
+    different ways. If dependence within folds is clearly higher, its mean is used
+    (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On the Crime data, where the folds'
+    models are similar, the HGR_KDE of rows drawn from all folds differed by at most 0.016 from that of the
+    same number of rows from one fold. Values refer to the number of rows in `rows`; with fewer rows, an
+    estimator has a higher floor.
 
-    The frame has one row per weight in ascending order, starting with the standard model (λ = 0). The columns
-    of the frame are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is
-    perfect, 1 is a constant model; each fold's model is trained for as many steps as a model on all rows);
-    ``increase`` (relative increase of the loss over the standard model's); ``dependence`` by `measure`,
-    ``floor`` and ``floor_q95`` (mean and 95 % quantile with the sensitive column permuted) and ``excess``
-    over the floor, all on the pooled held-out rows; ``diluted`` (whether pooling hid dependence within the
-    folds, so that ``excess`` and ``dependence`` are those of the folds); ``meets`` (whether the target is
-    met); and ``diverged``.
+    The frame has one row per weight in ascending order, starting with the standard model (λ = 0). Its columns
+    are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; a perfect model has 0,
+    a constant model 1; each fold's model is trained for the same number of steps as a model on all rows);
+    ``increase`` (of the loss relative to that of the standard model); ``dependence`` by `measure`; ``floor``
+    and ``floor_q95`` (mean and 95 % quantile of the measure if the sensitive column is permuted); ``excess``
+    of the dependence over the floor; ``diluted`` (whether pooling hid dependence, so that ``dependence`` and
+    ``excess`` are based on values within folds); ``meets`` (whether the model meets the target); and
+    ``diverged``.
 
     Parameters
     ----------
     dataset
         Data set. With several sensitive columns, the column with the largest excess is used.
     rows
-        Numbers of the rows to use; other rows have no influence on the result. None uses all rows.
+        Numbers of the rows to use, or None for all rows; other rows have no influence on the result.
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are ``"pilot"`` if weights are
-        to be found, the steps under ``"weights/"`` and, in a second round, the steps under ``"finer/"``.
+        Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
+        The steps are ``"pilot"`` (if the plan has `find_lams`), ``"weights/…"`` and, in a second round,
+        ``"finer/…"``.
 
     Raises
     ------
     OptionError
-        Raised for the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too
-        few rows for the folds, or if the standard model or every weight diverged.
+        Raised as in :func:`fairdash.training.models.train_models`, or if there are too few rows for the
+        folds, or if the standard model or all fair models diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -255,7 +257,7 @@ def search_lam(
         within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
-    finer = _between(frame, plan, lam, reached=reached)
+    finer = _finer_lams(frame, plan, lam, reached=reached)
     if finer:
         more, more_notes, _ = _cross_validated(
             within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
@@ -269,8 +271,8 @@ def search_lam(
         lam=lam,
         reached=reached,
         frame=_with_target_met(frame, plan.target),
-        rule=f"{words} By {plan.n_folds}-fold cross-validation within {within.n_rows:,} rows, dependence "
-        f"measured on the held-out predictions of {_measured_on(frame, lam)}.",
+        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {within.n_rows:,} "
+        f"rows. Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
         seconds=time.monotonic() - started,
         device=device,
@@ -279,7 +281,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """Return the weights that a pilot finds, or the plan's weights if there is no dependence to remove."""
+    """Return the weights that a pilot finds, or the plan's weights if there is no dependence to reduce."""
     every = np.arange(dataset.n_rows)
     lams = find_lams(
         dataset,
@@ -295,7 +297,7 @@ def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
 
 
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
-    """Return the weight that :func:`search_lam` selects from `frame`, whether it meets the target, and why.
+    """Return the weight that :func:`search_lam` selects, whether it meets the target, and an explanation.
 
     Parameters
     ----------
@@ -303,55 +305,56 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         Frame with the columns of :func:`search_lam` up to ``excess``, and ``diverged``. The first row is the
         standard model, λ = 0.
     """
-    target, judged = plan.target, _with_target_met(frame, plan.target)
+    target, checked = plan.target, _with_target_met(frame, plan.target)
     symbol = REGISTRY[plan.measure].symbol
-    usable = judged[~judged["diverged"]]
+    usable = checked[~checked["diverged"]]
     fair = usable[usable["lam"] > 0]
-    if judged["diverged"].iloc[0] or fair.empty:
-        failed = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
+    if checked["diverged"].iloc[0] or fair.empty:
+        failed = "The standard model" if checked["diverged"].iloc[0] else "Every weight"
         raise OptionError.of(f"{failed} diverged in training", "Try a smaller learning rate.", column="lr")
     if target.kind == ERROR:
         met = fair[fair["meets"]]
         if met.empty:
             best = fair.sort_values("increase").iloc[0]
             words = (
-                f"No weight meets {target.words}. λ = {best['lam']:g} comes closest, with an error "
-                f"{best['increase']:+.1%} relative to the standard model's. Try smaller weights."
+                f"No weight meets the target of {target.words}. λ = {best['lam']:g} comes closest: its error "
+                f"differs by {best['increase']:+.1%} from that of the standard model. Try smaller weights."
             )
             return float(best["lam"]), False, words
         detectable = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
         best = met.assign(noticed=detectable).sort_values(["noticed", "loss"]).iloc[0]
         words = (
-            f"λ = {best['lam']:g}: among the weights that meet {target.words}, it has the least dependence "
-            f"by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}). Its error is "
-            f"{best['increase']:+.1%} relative to the standard model's."
+            f"λ = {best['lam']:g}: among the weights that meet the target of {target.words}, it has the "
+            f"smallest dependence ({symbol} {best['dependence']:.3f}, floor {best['floor']:.3f}). Its error "
+            f"differs by {best['increase']:+.1%} from that of the standard model."
         )
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # Differences between weights below this standard error on independent data do not matter.
+        # Differences between weights are ignored if they are below the standard deviation on independent
+        # data.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
         words = (
-            f"No weight reaches {target.words}. Up to noise, λ = {best['lam']:g} comes closest, with "
-            f"{symbol} at {best['dependence']:.3f} (floor {best['floor']:.3f}). "
+            f"No weight meets the target of {target.words}. Up to noise, λ = {best['lam']:g} comes closest, "
+            f"with {symbol} {best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "With this number of rows, independent data give about the floor, so no model can be "
-                "expected to meet the target. Bound the excess over the floor instead."
+                "With this number of rows, even independent data have values near the floor, so no model "
+                "can be expected to meet the target. Set a bound on the excess over the floor instead."
             )
         else:
             words += "Try larger weights."
         return float(best["lam"]), False, words
     best = met.sort_values("loss").iloc[0]
     if best["lam"] == 0:
-        words = f"The standard model already meets {target.words}, so no weight is needed."
+        words = f"The standard model already meets the target of {target.words}, so λ = 0 is enough."
     else:
         words = (
-            f"λ = {best['lam']:g}: among the weights that reach {target.words}, it has the smallest error "
-            f"({best['increase']:+.1%} relative to the standard model's). {symbol} is at "
+            f"λ = {best['lam']:g}: among the weights that meet the target of {target.words}, it has the "
+            f"smallest error ({best['increase']:+.1%} compared with the standard model). {symbol} is "
             f"{best['dependence']:.3f} (floor {best['floor']:.3f})."
         )
     return float(best["lam"]), True, words
@@ -359,34 +362,36 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
 
 def _measured_on(frame: pd.DataFrame, lam: float) -> str:
     if frame.loc[frame["lam"] == lam, "diluted"].iloc[0]:
-        return "each fold, since the folds' models depend on the sensitive column in different ways"
+        return "each fold, because the folds' models depend on the sensitive column in different ways"
     return "all folds together"
 
 
-_BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
+_TARGET_COLUMNS = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
 def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
     """Return the frame with the additional columns ``increase`` and ``meets``."""
     increase = frame["loss"] / frame["loss"].iloc[0] - 1
-    judged = frame.assign(increase=increase)
-    return judged.assign(meets=(judged[_BOUNDED[target.kind]] <= target.at_most) & ~frame["diverged"])
+    checked = frame.assign(increase=increase)
+    return checked.assign(
+        meets=(checked[_TARGET_COLUMNS[target.kind]] <= target.at_most) & ~frame["diverged"]
+    )
 
 
-def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
-    """Return the weights of a second round, or none if no neighbour is on the other side of the target."""
-    judged = _with_target_met(frame, plan.target)
-    lams = judged["lam"].to_numpy()
+def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
+    """Return the weights of a second round, or none if no two neighbours differ in meeting the target."""
+    checked = _with_target_met(frame, plan.target)
+    lams = checked["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
-        # The error rises with λ, so the search continues above a weight that meets the target, or below a
-        # weight that does not.
+        # The error rises with λ, so the second round tries larger weights if the selected weight meets the
+        # target, and smaller weights otherwise.
         low, high = (at, at + 1) if reached else (at - 1, at)
     elif reached:
         low, high = at - 1, at
     else:
         return []
-    if low < 0 or high == len(lams) or (judged["meets"].iloc[low] == judged["meets"].iloc[high]):
+    if low < 0 or high == len(lams) or (checked["meets"].iloc[low] == checked["meets"].iloc[high]):
         return []
     between = np.geomspace if lams[low] > 0 else np.linspace
     return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
@@ -400,7 +405,7 @@ def _cross_validated(
     progress: Callable[[float], None] | None,
     run_step: StepRunner,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
-    """Cross-validate weights, and return one row per weight, the notes and the device used for training."""
+    """Cross-validate weights; return a frame with one row per weight, notes, and the device used."""
     out_of_fold = cross_validate(
         dataset,
         [StackedModel(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],

@@ -1,8 +1,9 @@
-"""Losses: squared error, and deviances of the Tweedie family for prices and counts.
+"""Losses: the squared error, and deviances of the Tweedie family for prices and counts.
 
-A network returns a number η. The prediction is μ = η for squared error and otherwise μ = exp(η), so that
-prices are positive and effects multiply. Losses are divided by the loss of a constant model, the (weighted)
-mean of the training rows. The constant model therefore has loss 1, and a perfect model has loss 0.
+A network returns a number η. For squared error, the prediction is μ = η. For the other losses, the prediction
+is μ = exp(η), so that prices are positive and the effects of features multiply. Losses are divided by the
+loss of a constant model, which predicts the (weighted) mean of the training rows. The constant model
+therefore has loss 1, and a perfect model has loss 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    #: NumPy arrays are used for tariffs, and torch tensors for networks.
+    #: Losses of tariffs are computed from NumPy arrays, and losses of networks from torch tensors.
     Numbers = TypeVar("Numbers", NDArray[np.float64], Tensor)
 
 
@@ -32,11 +33,11 @@ class Loss:
     Parameters
     ----------
     id
-        Name in the API, such as ``"poisson"``.
+        Id of the loss, such as ``"poisson"``.
     title
         Display name.
     meaning
-        One sentence on the targets that the loss suits.
+        Description of the targets that the loss suits.
     power
         Power of the variance: 0 for squared error, 1 for Poisson, 2 for gamma, between 1 and 2 for compound
         Poisson–gamma.
@@ -49,23 +50,23 @@ class Loss:
 
     @property
     def has_log_link(self) -> bool:
-        """Return whether the prediction is exp(η), which is positive, instead of η."""
+        """Return whether the prediction is exp(η) instead of η."""
         return self.power > 0
 
     @property
     def of_trees(self) -> str:
-        """Return scikit-learn's loss for boosted trees; Tweedie uses Poisson, which has the same mean."""
+        """Return the loss of boosted trees in scikit-learn (Poisson for Tweedie; both predict the mean)."""
         return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
 
     def prediction(self, eta: Numbers) -> Numbers:
-        """Return the prediction μ from the network's output η, for any shape."""
+        """Return the predictions μ at outputs η of a network, in any shape."""
         return _exp(eta) if self.has_log_link else eta
 
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the deviance of each row at the network's output η, any shape; 0 if μ = y, otherwise larger.
+        """Return the deviance of each row at outputs η of a network, in any shape; 0 if μ = y, else larger.
 
-        The deviance is the squared error itself or, for other losses, has the usual factor 2, as in
-        scikit-learn's ``mean_tweedie_deviance``.
+        The deviance of the squared error is the squared error. The deviances of other losses include the
+        usual factor 2, as in scikit-learn's ``mean_tweedie_deviance``.
         """
         if not self.has_log_link:
             return (eta - y) ** 2
@@ -81,7 +82,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the derivative of :meth:`unit_deviance` by η, without autograd, for any shape."""
+        """Return the derivative of :meth:`unit_deviance` by η, in any shape, computed without autograd."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
@@ -92,7 +93,7 @@ class Loss:
         return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the deviance of each row before averaging, (..., n), for y (n,) and y_pred (..., n)."""
+        """Return the deviance of each row, (..., n), for y (n,) and y_pred (..., n)."""
         return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
@@ -101,8 +102,8 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Return the weighted mean deviance of y and y_pred, (n,) each, as scikit-learn computes it."""
-        # scikit-learn's input checks are omitted, because they dominate the time if they run after each tree.
+        """Return the weighted mean deviance of y (n,) and y_pred (n,), as scikit-learn does."""
+        # Input checks as in scikit-learn would take most of the time if they ran after each boosted tree.
         deviances = self.deviances(np.asarray(y), np.asarray(y_pred))
         return float(np.average(deviances, weights=sample_weight))
 
@@ -115,7 +116,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> float:
-        """Return the mean deviance divided by that of the constant model on the same rows; 0 is perfect.
+        """Return the mean deviance on `rows` divided by the mean deviance of the constant model on `rows`.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> list[float]:
-        """Return :meth:`relative` for each model's predictions, (K, n), with one constant model."""
+        """Return :meth:`relative` for the predictions of K models, (K, n)."""
 
         def mean(values: NDArray[np.float64]) -> float:
             return float(np.average(self.deviances(y[rows], values)[0], weights=weight[rows]))
@@ -146,34 +147,34 @@ class Loss:
         unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
         # Models are evaluated one at a time, because the deviances of all models may not fit in memory.
         means = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
-        # If the target is constant, no model can be better than the average.
+        # If the target is constant, no model can predict better than the average, so the result is 1.
         return [mean_loss / unit if unit > 0 else 1.0 for mean_loss in means]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
-        """Explain why this loss cannot assess these predictions (n,), or return None if it can."""
+        """Explain why this loss cannot be computed for predictions (n,), or return None if it can."""
         count = int((y_pred.to_numpy() <= 0).sum()) if self.has_log_link else 0
         if not count:
             return None
         return Problem(
             column=str(y_pred.name),
             count=count,
-            what=f"The {self.title.lower()} needs existing predictions that are above 0",
+            what=f"The {self.title.lower()} needs existing predictions above 0",
             hint="Choose squared error, leave these rows out, or choose no existing prediction.",
         )
 
     def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
-        """Explain why this loss does not allow this target, or return None if it does."""
+        """Explain why this loss does not suit a target (n,), or return None if it does."""
         if not self.has_log_link:
             return None
         above_zero = self.power == 2
         is_invalid = y <= 0 if above_zero else y < 0
         if not is_invalid.any():
             return None
-        bound = "above 0" if above_zero else "0 or more"
+        bound = "above 0" if above_zero else "at least 0"
         return Problem(
             column=column,
             count=int(is_invalid.sum()),
-            what=f"The {self.title.lower()} needs a target that is {bound}",
+            what=f"The {self.title.lower()} needs a target of which all values are {bound}",
             hint="Choose squared error, or leave these rows out.",
         )
 
@@ -197,45 +198,46 @@ LOSSES: Mapping[str, Loss] = by_id(
     Loss(
         id="squared_error",
         title="Squared error",
-        meaning="For any numbers; predicts the mean.",
+        meaning="Suits any target.",
         power=0,
     ),
     Loss(
         id="poisson",
         title="Poisson deviance",
-        meaning="For counts and rates, such as claims per year; effects multiply.",
+        meaning="Suits counts and rates, such as claims per year. The effects of features multiply.",
         power=1,
     ),
     Loss(
         id="tweedie",
         title="Tweedie deviance",
-        meaning="For costs that are often zero, such as yearly claims costs; effects multiply.",
+        meaning="Suits costs that are often zero, such as yearly claims costs. The effects of features "
+        "multiply.",
         power=1.5,
     ),
     Loss(
         id="gamma",
         title="Gamma deviance",
-        meaning="For positive amounts, such as the cost of a claim; effects multiply.",
+        meaning="Suits positive amounts, such as the cost of a claim. The effects of features multiply.",
         power=2,
     ),
 )
 
 
 def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
-    """Return the loss with the given name; `tweedie_power` is the power of ``"tweedie"``, between 1 and 2.
+    """Return the loss with the given name; ``"tweedie"`` has the variance power `tweedie_power`.
 
     Raises
     ------
     OptionError
-        Raised if the name is unknown, or the power is out of range.
+        Raised if the name is unknown, or the power of ``"tweedie"`` is not between 1 and 2.
     """
     loss = get_entry(LOSSES, name, option="loss")
     if name != "tweedie":
         return loss
     if not 1 < tweedie_power < 2:
         raise OptionError.of(
-            "The power of the Tweedie deviance is out of its range",
-            "Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
+            "The power of the Tweedie deviance is not between 1 and 2",
+            "Choose a number above 1 (as for Poisson) and below 2 (as for gamma).",
             column="tweedie_power",
         )
     return Loss(id=loss.id, title=loss.title, meaning=loss.meaning, power=tweedie_power)

@@ -1,4 +1,4 @@
-"""Registry of training methods, which share one training loop and differ in their penalty."""
+"""Registry of training methods, which differ only in their penalty."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ if TYPE_CHECKING:
 
 #: Id of the method that has no penalty.
 STANDARD = "standard"
-#: Id of tariffs (:mod:`fairdash.tariff`), which are not networks. A run may have a front of tariffs, with or
-#: without networks.
+#: Id of tariffs (:mod:`fairdash.tariff`). A run may train tariffs, networks or both.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method. This method is the fastest fair method, and as fair as the adversarial methods at the
-#: same error, according to measures other than its own penalty (docs/training.md).
+#: Default fair method. It is the fastest fair method. According to measures other than its penalty, its
+#: models are as fair as those of the adversarial methods with the same error (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: Number of attributes that exceeds the number in any table, for methods that use all attributes together.
+#: Value of `together` for methods that use all attributes together; no table has more attributes.
 ALL = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """Training method for a regressor.
+    """Method that trains a fair regressor.
 
     Parameters
     ----------
     id
-        Name in the API.
+        Id of the method.
     title
         Display name.
     meaning
         Description in one sentence.
     penalty
-        ``"module:class"`` of the dependence penalty Ψ, imported when used, or None if there is no penalty.
+        Location ``"module:class"`` of the class of the penalty Ψ, or None if there is no penalty.
     source
         Publication of the method.
     multivariate
         Whether the method accepts several sensitive columns at once.
     together
-        Maximum number of sensitive attributes whose joint link the penalty detects even if no single
-        attribute has a link.
+        Maximum number of sensitive attributes whose combination the penalty uses: it detects that predictions
+        depend on a combination of this number of attributes, even if they depend on none of the attributes
+        alone.
     adversarial
-        Whether the penalty trains adversary networks, so that the adversary settings apply.
+        Whether the penalty trains adversary networks, for which a plan has separate settings.
     selection_measure
-        Id of the quick measure that compares the models of the method in a search. The measure detects every
-        kind of link tested in benchmarks/judges.py and differs clearly from the method's own penalty.
+        Id of the fast measure with which a search compares models of the method. The measure detects every
+        kind of dependence in benchmarks/judges.py, and differs clearly from the penalty of the method.
     rows_a_step
-        Minimum number of rows in a mini-batch, if there are enough training rows. With fewer rows per batch,
-        Ψ would be mostly noise.
+        Minimum number of rows in a mini-batch, if there are enough training rows. With fewer rows, Ψ would
+        consist mostly of noise.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Method:
     rows_a_step: int = 0
 
     def penalty_class(self) -> type[BasePenalty] | None:
-        """Return the class that computes the penalty Ψ, or None for a method without a penalty."""
+        """Import and return the class of the penalty Ψ, or return None for a method without a penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
@@ -82,14 +82,14 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="standard",
         title="Standard network",
-        meaning="Minimises the error alone and ignores the sensitive attribute.",
+        meaning="Minimises only the error and ignores the sensitive attribute.",
         penalty=None,
         source="Grari et al., baseline “Standard NN”",
     ),
     Method(
         id="hgr_nn",
         title="Fair HGR network",
-        meaning="Learns predictions in which an adversary finds no link to the sensitive attribute.",
+        meaning="Learns predictions that an adversary network can't relate to the sensitive attribute.",
         penalty="fairdash.training.penalties.adversarial:HGRPenalty",
         adversarial=True,
         together=ALL,
@@ -98,8 +98,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="hgr_spline",
         title="Fair spline network",
-        meaning="Lowers the strongest correlation between smooth functions of prediction and sensitive "
-        "attribute. Needs no adversary.",
+        meaning="Reduces the strongest correlation between a smooth function of the prediction and a smooth "
+        "function of the sensitive attribute. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
         together=2,
         source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
@@ -109,8 +109,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="cca_spline",
         title="Fair correlations network",
-        meaning="Lowers all correlations between smooth functions of both, not only the strongest, on large "
-        "batches. Needs no adversary.",
+        meaning="Reduces all correlations between smooth functions of the prediction and of the sensitive "
+        "attribute, computed on large batches. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
         together=2,
         source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
@@ -121,7 +121,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="chi2_nn",
         title="Fair χ² network",
-        meaning="Learns predictions in which an adversary finds no dependence (χ²). Strong links count most.",
+        meaning="Learns predictions in which an adversary network finds no χ² dependence, a measure in which "
+        "strong dependence counts most.",
         penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
         adversarial=True,
         together=ALL,
@@ -130,8 +131,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="chi2_kde",
         title="Fair KDE network",
-        meaning="Lowers the χ² divergence of the smoothed joint distribution from independence. Needs no "
-        "adversary.",
+        meaning="Reduces the χ² divergence between the smoothed joint distribution and independence. Needs "
+        "no adversary.",
         penalty="fairdash.training.penalties.closed_forms:KDEPenalty",
         source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
         "treatments”; baseline “Mary2019” of Grari et al.",
@@ -140,8 +141,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="mine",
         title="Fair MINE network",
-        meaning="Learns predictions in which an adversary finds no mutual information with the sensitive "
-        "attribute.",
+        meaning="Learns predictions in which an adversary network finds no mutual information with the "
+        "sensitive attribute.",
         penalty="fairdash.training.penalties.adversarial:MINEPenalty",
         adversarial=True,
         together=ALL,
@@ -151,8 +152,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="jdcov",
         title="Fair joint distance network",
-        meaning="Lowers the distance covariance with each sensitive attribute and with their combinations. "
-        "Needs no adversary.",
+        meaning="Reduces the distance covariance of the prediction with every sensitive attribute and with "
+        "combinations of attributes. Needs no adversary.",
         penalty="fairdash.training.penalties.joint:JointDistancePenalty",
         together=3,
         source="Lee, Antonio, Avanzi, Marchi and Zhou (2025), arXiv 2509.08163: JdCov",
@@ -160,8 +161,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="ccdcov",
         title="Fair distance network",
-        meaning="Lowers the distance covariance with all sensitive attributes as one vector. Needs no "
-        "adversary.",
+        meaning="Reduces the distance covariance of the prediction with the vector of all sensitive "
+        "attributes. Needs no adversary.",
         penalty="fairdash.training.penalties.joint:ConcatenatedDistancePenalty",
         together=ALL,
         source="Lee, Antonio, Avanzi, Marchi and Zhou (2025), arXiv 2509.08163: CCdCov",
@@ -169,7 +170,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="gedi",
         title="Fair GeDI network",
-        meaning="Lowers the coefficients of a cubic of the sensitive attribute fitted to the predictions.",
+        meaning="Fits a cubic polynomial of the sensitive attribute to the predictions, and reduces its "
+        "coefficients.",
         penalty="fairdash.training.penalties.rivals:GeDIPenalty",
         source="Giuliani, Misino and Lombardi 2023, “Generalized disparate impact for configurable fairness "
         "solutions in ML”",
@@ -178,8 +180,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="gdp",
         title="Fair averages network",
-        meaning="Lowers the mean distance between the predictions' average at each value of the sensitive "
-        "attribute and their overall average.",
+        meaning="Reduces the mean difference between the average prediction at each value of the sensitive "
+        "attribute and the overall average prediction.",
         penalty="fairdash.training.penalties.rivals:GDPPenalty",
         source="Jiang et al. 2022, “Generalized demographic parity for group fairness”",
         multivariate=False,
@@ -187,19 +189,19 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="eipm",
         title="Fair MMD network",
-        meaning="Lowers the mean distance between the predictions' distribution at each value of the "
-        "sensitive attribute and their overall distribution.",
+        meaning="Reduces the mean distance between the distribution of predictions at each value of the "
+        "sensitive attribute and the overall distribution of predictions.",
         penalty="fairdash.training.penalties.rivals:EIPMPenalty",
         source="Kong, Kim and Kim 2025, “Fair representation learning for continuous sensitive attributes "
-        "using expectation of integral probability metrics” (FREM), of the prediction instead of a "
-        "representation",
+        "using expectation of integral probability metrics” (FREM), applied to the prediction instead of "
+        "a representation",
         multivariate=False,
     ),
     Method(
         id="hsic",
         title="Fair HSIC network",
-        meaning="Lowers the covariances of the predictions with smooth functions of the sensitive attribute, "
-        "summed by a kernel.",
+        meaning="Reduces the covariances between the prediction and smooth functions of the sensitive "
+        "attribute, combined by a kernel.",
         penalty="fairdash.training.penalties.rivals:HSICPenalty",
         source="Pérez-Suay et al. 2017, “Fair kernel learning”: HSIC with a linear kernel of the predictions",
         multivariate=False,
@@ -207,20 +209,20 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="pearson",
         title="Fair linear network",
-        meaning="Lowers the linear correlation with the sensitive attribute and no other link.",
+        meaning="Reduces only the linear correlation between the prediction and the sensitive attribute.",
         penalty="fairdash.training.penalties.closed_forms:PearsonPenalty",
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
 )
-#: Methods whose models can be on a front, which include networks and tariffs.
+#: Methods whose models a run compares: all methods for networks, and tariffs.
 PATHS: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
         FAIR_TARIFF: Method(
             id=FAIR_TARIFF,
             title="Fair tariff",
-            meaning="Multiplies relativities and can be filed as a table. As λ grows, it changes from "
-            "a GLM to one flat premium.",
+            meaning="Multiplies relativities from a table that can be filed. As λ grows, the tariff changes "
+            "from a GLM to one flat premium.",
             penalty=None,
             together=2,
             source="fairdash",
@@ -231,20 +233,20 @@ PATHS: Mapping[str, Method] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Key of a model on a method's path: the method, a weight λ, and the trained weights of a blend.
+    """Key that identifies a trained model, or a blend (weighted average) of two trained models, of a method.
 
     Parameters
     ----------
     method
         Id in :data:`PATHS`.
     lam
-        Weight λ ≥ 0 of a trained model, or the label of a blend of two neighbouring models. The weight λ = 0
-        is the standard model for every method.
+        Weight λ ≥ 0 of a trained model, or a weight that labels a blend of two neighbouring models. For every
+        method, λ = 0 means the standard model.
     low, high
-        Trained weights below and above `lam`, with `low` ≤ `high`; both are `lam` by default. Both weights
-        follow from the plan, so keys with the same method and λ are equal.
+        Weights λ of the two models in a blend, below and above `lam`; for a trained model, both are `lam`.
+        They are determined by the plan and `lam`, so keys with the same method and λ are equal.
     share
-        Share of the model at `high` in the blend, from 0 to below 1; 0 for a trained model.
+        Share of the model with weight `high` in the blend, from 0 to below 1; 0 for a trained model.
     """
 
     method: str
@@ -263,14 +265,14 @@ class ModelKey:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse ``"standard"``, or a method and weight as in ``"hgr_nn:0.5"``; or raise an OptionError."""
+        """Parse ``"standard"`` or ``"<method>:<λ>"``, such as ``"hgr_nn:0.5"``, or raise an OptionError."""
         method, _, lam = (f"{STANDARD}:0" if text == STANDARD else text).partition(":")
         try:
             return cls(method, float(lam))
         except ValueError:
             raise OptionError.of(
-                f"“{lam}” is not a weight",
-                "Name a method and a weight, such as hgr_nn:0.5, or standard.",
+                f"“{lam}” is not a weight λ",
+                "Give a method and a weight, such as hgr_nn:0.5, or “standard”.",
                 column="against",
             ) from None
 
@@ -280,17 +282,17 @@ class ModelKey:
 
     @property
     def is_trained(self) -> bool:
-        """Return whether a model was trained at exactly this weight."""
+        """Return whether the key identifies a trained model instead of a blend."""
         return self.share == 0
 
     @property
     def name(self) -> str:
-        """Return a short name for a line in a chart."""
+        """Return a short display name for charts."""
         return "standard model" if self.is_standard else f"λ = {self.lam:g}"
 
     @property
     def title(self) -> str:
-        """Return a display name that includes the method."""
+        """Return a display name with the title of the method."""
         return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
 
 
@@ -298,17 +300,17 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Describe which links with combinations of attributes a method of :data:`PATHS` may not remove.
+    """Explain which dependence on combinations of attributes a method of :data:`PATHS` may not remove.
 
-    An adversary uses all attributes at once. Penalties with smooth functions use pairs of attributes. Other
-    methods use each attribute separately.
+    The text is empty if the method uses combinations of all attributes.
     """
     path = PATHS[method]
     if n_attributes <= path.together or method == STANDARD:
         return ""
-    words = {1: "each sensitive attribute by itself", 2: "two attributes at a time"}
-    used = words.get(path.together, f"{path.together} attributes at a time")
+    words = {1: "each sensitive attribute separately", 2: "combinations of two sensitive attributes"}
+    used = words.get(path.together, f"combinations of {path.together} sensitive attributes")
     return (
-        f"“{path.title}” treats {used}, so a link with their combination may remain. Audit the price along "
-        "all of them. A repair (FairPostprocessor) lowers the link with all of them together."
+        f"“{path.title}” uses {used}, so the price may still depend on a combination of more attributes. "
+        "Audit the price along all attributes. A repair (FairPostprocessor) reduces the dependence on all "
+        "attributes together."
     )

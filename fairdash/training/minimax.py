@@ -1,4 +1,4 @@
-"""Minimax training of K predictors and their adversaries at once: batches, steps and best epochs.
+"""Minimax training of K predictors and their adversaries: mini-batches, steps and early stopping.
 
 minimise over φ:  L(h_φ(X), Y) + λ Ψ(U, V),   where the adversary maximises Ψ
 
@@ -18,30 +18,30 @@ from torch import Tensor
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_an_epoch
+from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_per_epoch
 
-#: Minimum number of steps per epoch, if smaller batches would give as many. With large batches, an epoch then
-#: uses the rows several times.
-_STEPS = 8
+#: Minimum number of steps per epoch for methods with large mini-batches, unless the batch size of the
+#: settings gives fewer steps. An epoch may then use the rows several times.
+_MIN_STEPS_PER_EPOCH = 8
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of each split or, after they are distributed, of each model.
+    """Rows of each split or, after :meth:`Tables.distribute`, of each model.
 
     Parameters
     ----------
     x
-        Inputs (S, b, p), or (T, b, p) after the rows are distributed. T is the number of splits if all splits
-        have the same number of models, otherwise the number of models.
+        Inputs (S, b, p), or (T, b, p) after distribution, where T is the number of splits if all splits have
+        the same number of models, and otherwise the number of models.
     y
         Target (S or K, b, 1).
     s
-        Sensitive features as encoded for the penalty, (S or K, b, q).
+        Sensitive features, encoded for the penalty, (S or K, b, q).
     weight
         Row weights (S or K, b, 1), or None for equal weights.
     masks
-        Dropout factors (K, b, units) of each hidden layer, or None if there is no dropout.
+        Factors of dropout (K, b, units) for each hidden layer, or None without dropout.
     """
 
     x: Tensor
@@ -51,66 +51,66 @@ class Batch:
     masks: list[Tensor] | None = None
 
     def take(self, rows_of: Callable[[Tensor], Tensor]) -> Batch:
-        """Return the batch of the rows that `rows_of` selects from each array."""
+        """Return a batch with the rows that `rows_of` selects from x, y, s and weight."""
         weight = None if self.weight is None else rows_of(self.weight)
         return Batch(rows_of(self.x), rows_of(self.y), rows_of(self.s), weight)
 
 
 class Tables:
-    """Tables of the rows of S splits, distributed to the K models of a stack.
+    """Assignment of the rows of S splits to K models that are trained together.
 
     Parameters
     ----------
     which_split
-        Split index of each of the K models.
+        Index of the split of each of the K models.
     n_splits
         Number S of splits.
     device
-        Device that holds the rows.
+        Device on which the rows are stored.
     """
 
     def __init__(self, which_split: Sequence[int], n_splits: int, *, device: str | torch.device) -> None:
         self.which_split = torch.tensor(which_split, device=device)
-        # If the models are sorted by split and every split has the same number, the networks of a split share
-        # its table.
+        # If the models are sorted by split and every split has the same number of models, the models of a
+        # split use the same copy of its rows.
         n_models = len(which_split) // n_splits
         self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(n_models)]
 
     def inputs(self, rows: Tensor) -> Tensor:
-        """Return the inputs of the predictors: the rows of the splits (S, b, p), or one copy per model."""
+        """Return the inputs (T, b, p) of the predictors from the rows of the splits (S, b, p)."""
         return rows if self.shared else rows.index_select(0, self.which_split)
 
     def each(self, rows: Tensor) -> Tensor:
-        """Return the rows of each model, (K, b, …), given the rows of each split, (S, b, …)."""
+        """Return the rows of each model, (K, b, …), from the rows of each split, (S, b, …)."""
         return rows.index_select(0, self.which_split)
 
     def distribute(self, batch: Batch) -> Batch:
-        """Return a batch with the rows of each model, given a batch with the rows of each split."""
+        """Return a batch with the rows of each model, from a batch with the rows of each split."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
 
 class Batches:
-    """Mini-batches of each epoch, drawn on the host and read on the device of the rows.
+    """Mini-batches of an epoch, drawn on the host and selected on the device on which the rows are stored.
 
-    All values that change between steps are in buffers on the device, so that :meth:`take` can be recorded:
-    the row numbers of the epoch, the step number and the random numbers of dropout.
+    All values that change from step to step are stored on the device, so that :meth:`take` can be recorded:
+    row numbers of the epoch, number of the step and random numbers for dropout.
 
     Parameters
     ----------
     rows
         All rows of every split, (S, N, …).
     train
-        Indices of the training rows of each split, stored on the host.
+        Numbers of the training rows of each split, stored on the host.
     seeds
         One seed per split.
     tables
-        Tables that assign a split to each model.
+        Assignment of splits to models.
     dropout
-        Shares of dropped units (K,), or None if there is no dropout.
+        Share of units that dropout sets to 0, (K,), or None without dropout.
     hidden
         Numbers of units in the hidden layers.
     rows_a_step
-        Minimum number of rows in a mini-batch, as required by the method.
+        Minimum number of rows in a mini-batch that the method requires.
     """
 
     def __init__(
@@ -129,12 +129,13 @@ class Batches:
         self.train = train
         fewest = min(len(rows) for rows in train)
         self.batch_size = min(max(batch_size, rows_a_step), fewest)
-        self.per_epoch = batches_an_epoch(fewest, batch_size)
+        self.per_epoch = batches_per_epoch(fewest, batch_size)
         if rows_a_step > batch_size:
-            self.per_epoch = min(self.per_epoch, max(batches_an_epoch(fewest, rows_a_step), _STEPS))
+            self.per_epoch = min(
+                self.per_epoch, max(batches_per_epoch(fewest, rows_a_step), _MIN_STEPS_PER_EPOCH)
+            )
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        # Dropout has separate generators, so that it does not change the batches of other models in the
-        # stack.
+        # Dropout has separate generators, so that it does not change the mini-batches.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
         self.tables = tables
         self.dropout = dropout
@@ -146,13 +147,13 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Return the random generators of row order and dropout, which are the only state that changes."""
+        """Return the random generators of row order and dropout, whose states change during training."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[None]:
-        """Draw the next epoch, and make each of its mini-batches available in turn."""
+        """Draw the row order of an epoch, and yield once per mini-batch, which :meth:`take` then returns."""
         used = self.per_epoch * self.batch_size
-        # Row numbers refer to the concatenated rows of the splits.
+        # Row numbers refer to the rows of all splits, concatenated.
         order = torch.stack(
             [
                 rows[_orders(len(rows), used, generator)] + self.rows.x.shape[1] * j
@@ -163,20 +164,20 @@ class Batches:
         self._next.zero_()
         for _ in range(self.per_epoch):
             for buffer in self._draws:
-                # All models of a split share the random numbers of dropout.
+                # All models of a split use the same random numbers for dropout.
                 draws = [torch.rand(buffer.shape[1:], generator=source) for source in self.dropout_generators]
                 buffer.copy_(torch.stack(draws))
             yield
 
     def take(self) -> Batch:
-        """Return the current mini-batch, and advance to the next mini-batch."""
+        """Return the current mini-batch, and advance to the next one."""
         order = self._order.index_select(0, self._next)[0]
         self._next.add_(1)
         batch = self.tables.distribute(self.rows.take(partial(_take, order)))
         return replace(batch, masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
-        """Return the dropout factors of each hidden layer."""
+        """Return the factors of dropout for each hidden layer, or None without dropout."""
         if self.dropout is None:
             return None
         keep = (1 - self.dropout)[:, None, None]
@@ -184,30 +185,30 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return `used` row numbers from a random order of n rows, or from several orders if `used` exceeds n."""
+    """Return the first `used` row numbers of one random order of n rows, or of several orders if used > n."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
 def _take(order: Tensor, part: Tensor) -> Tensor:
-    # The function index_select copies whole rows and is ten times as fast as indexing with two tensors.
+    # index_select copies whole rows, which is ten times as fast as indexing with two tensors.
     return part.flatten(0, 1).index_select(0, order).view(len(part), -1, part.shape[2])
 
 
 class MinimaxTrainer:
-    """Trainer of the predictors and their adversaries, with the optimisers of both.
+    """Trainer of K predictors and their adversaries, each with an optimiser.
 
     Parameters
     ----------
     predictor, penalty
-        K networks, and K penalties, or None if there is no penalty.
+        K networks, and their K penalties, or None if there is no penalty.
     lam
         Weights λ of the models, (K,).
     objective, loss
-        Objective, which defines independence, and loss, which defines accuracy.
+        Objective, which defines U, and loss, which measures the error.
     scale
-        Losses of the constant models, (K,), by which the losses are divided.
+        Losses of the constant models, (K,), by which losses are divided.
     lr, weight_decay, adversary_lr
-        Learning rates and weight decays for the optimisers, (K,).
+        Learning rates and weight decays of the optimisers, (K,).
     adversary_steps
         Number of adversary steps per predictor step.
     """
@@ -233,8 +234,8 @@ class MinimaxTrainer:
         self.loss = loss
         self.scale = scale
         self.adversary_steps = adversary_steps
-        # If a predictor or its adversary diverges, the training of both stops, so both optimisers share one
-        # mask.
+        # If a predictor or its adversary diverges, the training of both stops, so both optimisers use the
+        # same mask.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
         self.descent = StackedAdam(predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive)
         adversary = [] if penalty is None else list(penalty.parameters())
@@ -243,9 +244,9 @@ class MinimaxTrainer:
         )
 
     def step(self, batch: Batch, *, fair: bool) -> Tensor:
-        """Update predictors and adversaries on one batch, and return the loss and Ψ, (2, K).
+        """Update predictors and adversaries on one mini-batch, and return losses and penalties Ψ, (2, K).
 
-        The argument `fair` is False during the warm-up, which ignores the penalty.
+        The argument `fair` is False during warm-up epochs, in which the penalty is not used.
         """
         eta = self.predictor(batch.x, batch.masks)
         error = self._error(eta, batch)
@@ -253,17 +254,17 @@ class MinimaxTrainer:
             self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters))
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
-        psi, gradient_of_u = self._play_adversary(u.detach(), batch)
-        # The gradient is ∂/∂φ of L(h(X), Y) + λ Ψ(U, V), in which the penalty depends on φ through u. The
-        # code uses one sum, because passing output gradients to torch imports its symbolic shapes and sympy,
-        # which takes a second in a new process.
+        psi, gradient_of_u = self._step_adversaries(u.detach(), batch)
+        # This gives the gradient of L(h(X), Y) + λ Ψ(U, V) by φ, because Ψ depends on φ only through u.
+        # Passing gradient_of_u to torch as output gradients would import sympy, which takes a second in a new
+        # process.
         total = error.sum() + (u * gradient_of_u).sum()
         self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
 
     @torch.no_grad()
     def score(self, batch: Batch) -> Tensor:
-        """Return the score L + λ max(Ψ, 0) of each model on held-out rows, (K,); lower scores are better."""
+        """Return the score L + λ max(Ψ, 0) of each model on held-out rows, (K,); a lower score is better."""
         eta = self.predictor(batch.x)
         error = self._error(eta, batch)
         if self.penalty is None:
@@ -280,11 +281,11 @@ class MinimaxTrainer:
             mean = (deviance * batch.weight).sum(dim=(1, 2)) / batch.weight.sum(dim=(1, 2))
         return mean / self.scale
 
-    def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Update the adversaries at fixed u, and return Ψ (K,) before the last step, and λ ∂Ψ/∂u.
+    def _step_adversaries(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Update the adversaries at fixed u, and return Ψ (K,) before their last step, and λ ∂Ψ/∂u.
 
-        As in the algorithms of the supplement, predictor and adversary use the same last Ψ. With several
-        steps, the adversary first catches up with the predictor on different parts of the batch.
+        As in the algorithms of the supplement, the predictor and the last step of the adversary use the same
+        Ψ. If the adversary makes several steps, the earlier steps use different parts of the batch.
         """
         penalty = self.penalty
         assert penalty is not None
@@ -299,22 +300,22 @@ class MinimaxTrainer:
         psi = penalty(u, *inputs)
         if self.ascent is None:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-        elif penalty.climbs_itself:
+        elif penalty.maximises_psi:
             slope, *gradients = torch.autograd.grad(psi.sum(), [u, *self.ascent.parameters])
             self.ascent.step(gradients)
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
             self.ascent.step(penalty.adversary_gradients(u.detach(), *inputs))
-        # If Ψ is below 0, the adversary lags behind the predictor, and a further decrease would only create
-        # the opposite dependence, so the gradient of Ψ is omitted. The model with λ = 0 remains exactly the
-        # standard model.
+        # If Ψ is below 0, the adversary is not yet adapted to the predictor. A further decrease of Ψ would
+        # only create dependence in the opposite direction, so the gradient of Ψ is not used. A model with λ =
+        # 0 is exactly the standard model.
         is_penalised = (self.lam > 0) & (psi.detach() > 0)
         gradient_of_u = torch.where(is_penalised[:, None, None], self.lam[:, None, None] * slope, 0.0)
         return psi.detach(), gradient_of_u
 
 
 class BestEpoch:
-    """Early stopping with the weights of each model's best epoch on the validation rows."""
+    """Early stopping, which restores the weights of each model's best epoch on the validation rows."""
 
     def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
         self.trainer = trainer
@@ -326,15 +327,15 @@ class BestEpoch:
         self.weights = trainer.descent.weights.clone()
 
     @property
-    def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the tensors with the score, the epoch and the weights of each model's best epoch so far."""
+    def best_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the score, the number and the weights of the best epoch so far, for each model."""
         return self.score, self.epoch, self.weights
 
-    def look(self, epoch: int) -> None:
-        """Score the models on the validation rows, and store the weights of models that have improved.
+    def update(self, epoch: int) -> None:
+        """Score the models on the validation rows, and store the weights of models with a better score.
 
-        A model whose patience has run out is no longer updated, so that its result does not depend on the
-        training time of other models.
+        After `patience` epochs without a better score, the stored weights of a model no longer change, so
+        that they do not depend on how long other models are trained.
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
@@ -343,8 +344,8 @@ class BestEpoch:
         self.epoch.copy_(torch.where(better, epoch, self.epoch))
         self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
 
-    def is_over_after(self, epoch: int) -> bool:
-        """Return whether every model has run out of patience."""
+    def all_stopped(self, epoch: int) -> bool:
+        """Return whether every model has diverged or had no better score for `patience` epochs."""
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:

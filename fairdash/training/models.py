@@ -1,9 +1,9 @@
-"""Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
+"""Training of many models of one data set, with any mix of methods, λ, splits, seeds and settings.
 
-One large stack is faster than several small ones: on Crime, five stacks of one split each take two thirds
-longer than one stack of five. A stack is trained in legs, so that the training can be interrupted. A leg
-covers some of the epochs and stores the state of all models, so that resuming the training does not change
-the weights.
+Models are trained in batches (“stacks”). One large stack is faster than several small stacks: on the Crime
+data, five stacks with one split each take two thirds more time than one stack with five splits. So that an
+interrupted training can be resumed, the epochs of a stack are divided into parts (“legs”). After each leg,
+the state of all models is stored, so that resuming does not change the results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, StepRunner, independent, reused, run_directly, within
 from fairdash.training.device import (
     Device,
-    too_little_memory,
+    memory_error,
 )
 from fairdash.training.importance import PermutationPlan, importance_of_all
 from fairdash.training.methods import METHODS
@@ -41,21 +41,21 @@ from fairdash.training.splits import (
 from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
 
-_IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
+_IN_HALVES = "Memory was too small to train all models of a batch together, so it was divided into halves."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainedModels:
-    """Predictions of many models for all rows of their data set.
+    """Many trained models of one data set, with their predictions for all rows.
 
     Parameters
     ----------
     members
         One row per model, in the order of `predictions`, with the columns ``method``, ``lam``, ``split``,
-        ``diverged`` (training became non-finite, and predictions use the last finite weights) and
-        ``best_epoch`` (the epoch whose weights the model has).
+        ``diverged`` (whether values in training became infinite or NaN; the model then has the last finite
+        weights) and ``best_epoch`` (the epoch whose weights the model has).
     predictions
-        Predictions (K, n) in the target's units, for all rows of the data set in their order.
+        Predictions (K, n) in the target's units, for all rows of the data set.
     splits
         Row numbers of the training, validation and test rows of each split.
     device
@@ -63,22 +63,22 @@ class TrainedModels:
     seconds
         Wall time of the training in seconds, without evaluation.
     notes
-        Messages for the user, such as an unavailable device or models that diverged.
+        Messages for the user, for example about an unavailable device or models that diverged.
     importance
         Importance of each feature for each model, with the columns ``method``, ``lam``, ``split``,
         ``feature``, ``importance`` and ``reliance``, as in
         :func:`fairdash.training.importance.permutation_importance`. None if the importance was not requested.
     tuning
-        Comparison of learning rates and weight decays, as returned by
-        :func:`fairdash.training.crossvalidation.tune`, or None if the plan's values were used.
+        Comparison of weight decays, as returned by :func:`fairdash.training.crossvalidation.tune`, or None if
+        the weight decay of the plan was used.
     curves
-        Values reported for every epoch, as in :class:`fairdash.training.progress.SweepProgress`, or None in a
-        result read from files.
+        Loss and penalty in every epoch, as in :class:`fairdash.training.progress.SweepProgress`, or None in a
+        result that was read from files.
     set_aside
-        Holdout rows and the predictions for them, or None if no rows were set aside. In `predictions`, the
-        values of holdout rows are NaN.
+        Holdout rows and predictions for these rows, or None if no rows were set aside. In `predictions`,
+        holdout rows are NaN.
     networks
-        Trained models as networks in single precision, or empty if they were not requested.
+        Trained networks in single precision, or empty if they were not requested.
     """
 
     members: pd.DataFrame
@@ -107,37 +107,40 @@ def train_models(
     progress: OnProgress | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Train every model on the training rows of its split.
+    """Train many models, each on the training rows of its split.
 
-    Preprocessing is fitted on the training rows of each split, and no predictor uses a sensitive column.
+    Features are encoded with means and scales of the training rows of each split. No prediction uses a
+    sensitive column.
 
     Parameters
     ----------
     models
         Models to train; ``model.split`` is an index into `splits`. Adjacent models with the same method and
-        ``settings.stack_key`` share stacks.
+        ``settings.stack_key`` are trained together.
     random_state
-        Seed of the mini-batches. The initial weights use the seed of each model.
+        Seed of the mini-batches. The seeds of initial weights are those of `models`.
     importance
-        Whether to compute the permutation importance of each model, for which every split needs test rows.
+        Whether to compute the permutation importance of features for each model; every split then needs test
+        rows.
     networks
-        Whether to return the models as networks.
+        Whether to return the trained networks.
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`) for the division into stacks and for
-        every leg.
+        Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
+        The division into stacks and every leg of a stack are steps.
 
     Raises
     ------
     DataError
-        Raised if a loss does not suit the target, or the target is constant in the training rows of a split.
+        Raised if a loss does not suit the target, or if the target is constant in the training rows of a
+        split.
     OptionError
-        Raised if a method accepts only one sensitive column, or `patience` is set and a split has no
-        validation rows.
+        Raised if there are several sensitive columns and a method accepts only one, or if `patience` is set
+        and a split has no validation rows.
     DeviceError
-        Raised if the memory does not suffice even after dividing the stacks.
+        Raised if memory is too small, even if a stack is divided into halves.
     """
     started = time.monotonic()
     _check(dataset, splits, models)
@@ -155,16 +158,16 @@ def train_models(
             keeps_networks=networks,
         ),
     )
-    # The number of models that fit on a device depends on its other work, so the stacks are determined once.
+    # The free memory of a device changes, so the division into stacks is determined only once per job.
     ends = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
-    # The longest stacks start first, so that parallel processes finish at about the same time.
+    # The stacks with the most work start first, so that parallel processes finish at about the same time.
     stacks = sorted(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
-    # Predictions are stored stack by stack, because concatenating them would need twice the memory.
+    # Each stack writes its predictions into one array, because concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
-    done, halved = 0.0, False
+    done, is_halved = 0.0, False
 
     def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
         names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
@@ -173,7 +176,7 @@ def train_models(
         )
 
     def train(name: str, start: int, end: int, is_half: bool) -> None:
-        nonlocal done, halved
+        nonlocal done, is_halved
         stack = models[start:end]
         report = StackReporter(
             progress,
@@ -190,15 +193,15 @@ def train_models(
             parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack
             done += work_of(stack)
         elif is_half or len(stack) == 1:
-            raise too_little_memory()
+            raise memory_error()
         else:
-            halved, middle = True, start + len(stack) // 2
+            is_halved, middle = True, start + len(stack) // 2
             train_all([(start, middle), (middle, end)], are_halves=True)
 
     train_all(stacks)
     results = [parts[start][0] for start in sorted(parts)]
     of_stacks = [result.get("note", "") for result in results]
-    # The results are returned in the order of the requested models.
+    # Results are returned in the order of `models`.
     curves = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
@@ -215,7 +218,7 @@ def train_models(
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,
-        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if halved else "", *of_stacks]))),
+        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if is_halved else "", *of_stacks]))),
         importance=importance_of_all(results, members) if importance else None,
         curves=pd.concat(itertools.chain(*curves), ignore_index=True),
         networks=tuple(
@@ -227,29 +230,29 @@ def train_models(
 
 
 def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[int]]:
-    """Return the model indices of each stack: one method and architecture, and whole splits if possible."""
+    """Return the indices of each stack's models, which have the same method and ``settings.stack_key``."""
     stacks: list[list[int]] = []
     for _, group in itertools.groupby(
         range(len(models)), key=lambda k: (models[k].method, models[k].settings.stack_key)
     ):
         stack: list[int] = []
-        most = 0
+        max_models = 0
         for _, of_split in itertools.groupby(group, key=lambda k: models[k].split):
             indices = list(of_split)
-            most = most or trainer.models_per_stack(models[indices[0]])
-            if stack and len(stack) + len(indices) > most:
+            max_models = max_models or trainer.models_per_stack(models[indices[0]])
+            if stack and len(stack) + len(indices) > max_models:
                 stacks.append(stack)
                 stack = []
             stack += indices
-            while len(stack) > most:
-                stacks.append(stack[:most])
-                stack = stack[most:]
+            while len(stack) > max_models:
+                stacks.append(stack[:max_models])
+                stack = stack[max_models:]
         stacks.append(stack)
     return stacks
 
 
 def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedModel]) -> None:
-    """Raise an error for inputs that no stack could train."""
+    """Raise an error if a loss or method does not suit the data, or if validation rows are missing."""
     checks, of_target = Checks(OptionError), Checks(DataError)
     y = dataset.target.to_numpy(dtype=float)
     for loss in {model.settings.loss_function for model in models}:
@@ -262,7 +265,7 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
         or all(len(split.validation) for split in splits),
         "patience",
         "Early stopping needs validation rows",
-        "Set a share of the training rows aside for validation, or train every epoch.",
+        "Set aside a share of the training rows for validation, or train without early stopping.",
     )
     for method in {model.method for model in models}:
         checks.require(
@@ -281,7 +284,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Return the loss of predictions (K, n) on validation rows; the mean of the training rows has loss 1."""
+    """Return the losses (K,) of predictions (K, n) on validation rows; the training rows' mean has loss 1."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
@@ -289,7 +292,7 @@ def held_out_losses(
     for split, y_pred in zip(splits, predictions, strict=True):
         rows = split.validation
         if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
-            losses.append(np.inf)  # For these predictions, the deviance is undefined.
+            losses.append(np.inf)  # The deviance is undefined.
         else:
             losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
     return np.array(losses)
@@ -298,7 +301,7 @@ def held_out_losses(
 def with_standard(
     trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
-    """Return trained and known standard models in the order of a plan; `is_standard` marks known models."""
+    """Combine fair and standard models in the order of a plan; `is_standard` marks the standard models."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
     members = pd.concat([standard.members, trained.members], ignore_index=True)
     return replace(

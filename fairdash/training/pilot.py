@@ -1,8 +1,8 @@
-"""Pilot training that selects weights λ, so that models lie between the standard model and the floor.
+"""Pilot training, which selects weights λ between the standard model and the independence floor.
 
-The weight λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some dependence in
-household incomes. The pilot therefore selects the weights of a plan so that dependence on validation rows is
-evenly spaced. The pilot does not use test rows.
+The weight λ has no natural scale: λ = 0.25 removes all dependence from a model of rare claims, whereas λ = 5
+does not remove it from a model of household incomes. The pilot therefore selects the weights of a plan so
+that the models' dependence on validation rows is evenly spaced. The pilot does not use test rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Weights that a pilot trains, over four decades.
+#: Weights λ with which a pilot trains models, from 0.003 to 30.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Maximum numbers of rows for training a pilot and for measuring dependence in it.
+#: Maximum number of rows on which a pilot trains, and maximum number on which it measures dependence.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -46,26 +46,26 @@ def find_lams(
     device: str,
     progress: Callable[[float], None] | None = None,
 ) -> Array | None:
-    """Find weights of a method, evenly spaced in dependence between standard model and independence floor.
+    """Find weights λ at which a method's dependence is evenly spaced down to the independence floor.
 
     Parameters
     ----------
     split
-        Split whose training rows are used for training and whose validation rows are used for measuring;
-        large sets of rows are sampled. Without validation rows, a fifth of the training rows is used for
-        measuring.
+        Split. Models are trained on its training rows, and their dependence is measured on its validation
+        rows or, without validation rows, on a fifth of its training rows. Large sets of rows are sampled.
     method, settings
-        Method and settings to train at each of :data:`PILOT_LAMS`. A schedule that suits the number of rows
-        of the pilot replaces the schedule of `settings`.
+        Method and settings of the models, which are trained at each of :data:`PILOT_LAMS`. The numbers of
+        epochs and rows per batch in `settings` are replaced by numbers that suit the pilot.
     count
         Number of weights to find.
     progress
-        Function that is called with the completed share and may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the completed share, 0 to 1, and may raise
+        :class:`fairdash.errors.Cancelled`.
 
     Returns
     -------
     (count,) array, or None
-        Weights as in :func:`spread`, or None if the predictions of the standard model have no detectable
+        Weights, as from :func:`spread`, or None if the predictions of the standard model have no detectable
         dependence on a sensitive column.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
@@ -86,7 +86,7 @@ def find_lams(
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
-    """Estimate the time of a pilot, in seconds on a slow core, for this number of training rows per split."""
+    """Estimate the time of a pilot with `n_train` training rows, in seconds on a slow core."""
     n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
@@ -108,9 +108,10 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """Return the result of :func:`find_lams` for known predictions (L, n) at `lams` (L,), which start at 0.
+    """Return the result of :func:`find_lams` from predictions (L, n) at `lams` (L,); the first is 0.
 
-    Predictions of a diverged model are NaN. The method's selection measure gives the dependence on `rows`.
+    Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with
+    the selection measure of the method.
     """
     measured = dependence_of(
         dataset,
@@ -129,31 +130,31 @@ def lams_by_dependence(
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
-    """Return whether a pilot should find the weights; text other than “auto” raises an OptionError."""
+    """Return whether `lams` is “auto”; any other text raises an OptionError."""
     if isinstance(lams, str) and lams != "auto":
-        raise OptionError.of(f"“{lams}” is not a grid of weights", "Give numbers, or “auto”.", column="lams")
+        raise OptionError.of(f"“{lams}” is not a list of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
-    """Return weights at which dependence is evenly spaced between the standard model and the floor.
+    """Return weights λ at which dependence is evenly spaced between that of the standard model and the floor.
 
     Parameters
     ----------
     lams : (L,) array
-        Trained weights in ascending order, starting at 0.
+        Weights λ of the trained models, in ascending order, starting at 0.
     dependence : (L,) array
-        Dependence of the predictions at these weights, in which increases are treated as noise.
+        Dependence of the models' predictions. An increase of dependence with λ is treated as noise.
     floor
-        Expected dependence under independence.
+        Mean of the measure under independence.
     count
         Number of weights to return.
 
     Returns
     -------
     (count,) array
-        Distinct weights in ascending order, rounded to two digits. The last weight reaches the floor or, if
-        no trained weight does, the smallest dependence of the trained weights.
+        Distinct weights in ascending order, rounded to two digits. At the last weight, dependence is at the
+        floor or, if no model reaches the floor, at the smallest dependence of the models.
 
     Examples
     --------
@@ -162,19 +163,20 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # A flat part is assigned to its smallest weight, and decreases of rounding size count as flat.
+    # Where dependence does not fall, the smallest weight is used; a decrease below 1e-12 is attributed to
+    # rounding.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
-    # The decrease is assumed to begin half a decade below the first weight.
+    # Dependence is assumed to start falling at a third of the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
     lams_between = 10 ** np.interp(-levels, -falling[first], place[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
-        rounded = _with_one_more(rounded)
+        rounded = _with_added_lam(rounded)
     return np.array(rounded)
 
 
-def _with_one_more(lams: Sequence[float]) -> list[float]:
-    """Return the weights with one more, in the middle of the widest gap or, without a gap, at the end."""
+def _with_added_lam(lams: Sequence[float]) -> list[float]:
+    """Return the weights and one more, in the middle of the widest gap or, without a gap, at the end."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
@@ -185,7 +187,7 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return the rows of the pilot, at most `most` of them for training, and their split."""
+    """Return the data set and the split of a pilot, with at most `most` training rows."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

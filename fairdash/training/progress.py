@@ -1,4 +1,4 @@
-"""Progress of a training, and reports of this progress to the caller."""
+"""Progress of a training, and a class that reports this progress to the caller."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """Progress of a training or a whole sweep.
+    """Progress of a training or of a whole run.
 
     Parameters
     ----------
     phase
-        ``"tuning"`` or ``"training"``, or a description of the current step of a whole sweep.
+        ``"tuning"`` or ``"training"``, or a description of the current step of a whole run.
     fraction
-        Completed share of the phase or of the whole sweep, 0 to 1.
+        Completed share of the phase or of the whole run, 0 to 1.
     method
-        Id of the method in training.
+        Id of the method that is being trained.
     curve
-        After one or more epochs, one row per λ and epoch with the columns ``method``, ``lam``, ``epoch``,
-        ``mse`` (loss on training batches; the constant model has loss 1) and ``dependence`` (penalty Ψ on
-        training batches). The values are means over the models of the stack with this λ, so another stack of
-        the method adds separate rows. Between these reports, the curve is None.
+        Loss and penalty, with one row per λ and epoch, in reports after one or more epochs; otherwise None.
+        The columns are ``method``, ``lam``, ``epoch``, ``mse`` (loss on training batches; the constant model
+        has loss 1) and ``dependence`` (penalty Ψ on training batches). The values are means over the models
+        with this λ that are trained together; other models with the same λ get separate rows.
     device
-        Name in torch of the device in use.
+        Name of the device that trains, as in torch.
     """
 
     phase: str
@@ -40,26 +40,26 @@ class SweepProgress:
     device: str = ""
 
 
-#: Minimum time, in seconds, between two reports of curves.
+#: Minimum time, in seconds, between two reports with a curve.
 SECONDS_BETWEEN_CURVES = 0.2
 
-#: A caller's function receives the progress of a training and may raise :class:`fairdash.errors.Cancelled`.
+#: Function of the caller that receives the progress and may raise :class:`fairdash.errors.Cancelled`.
 OnProgress = Callable[[SweepProgress], None]
 
 
 class StackReporter:
-    """Reporter of the current stack's progress to the caller.
+    """Class that reports the progress of models that are trained together (a stack) to the caller.
 
     Parameters
     ----------
     on_progress
-        Function of the caller that receives the progress.
+        Function of the caller that receives the progress, or None.
     method
-        Id of the stack's method.
+        Id of the method of the models.
     lams
-        Weights λ of the stack's models, (K,).
+        Weights λ of the models, (K,).
     before, work, total
-        Work completed before this stack, work of this stack, and total work.
+        Work completed before these models, work for these models, and total work.
     device
         Device used for training.
     """
@@ -89,35 +89,35 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Reset the reporter at the start of a leg, and report the completed share."""
+        """Delete the curves of the previous part of the training (leg), and report the completed share."""
         self.curves, self._unreported = [], []
         self._report(None)
 
     def leg(self, curves: pd.DataFrame, *, share: float) -> None:
-        """Report a leg that ends at this share of the steps, unless it was reported during training."""
+        """Report the curves of a finished leg, unless they were reported during training."""
         if not self.curves:
             self.share = share
             self._report(curves)
         self.curves = []
 
     def end(self) -> pd.DataFrame:
-        """Return the curves of the current leg, which ends."""
+        """Finish a leg, and return its curves."""
         self._emit()
         return pd.concat(self.curves, ignore_index=True)
 
     def step(self, share: float) -> None:
-        """Report the completed share of the stack's steps."""
+        """Report the completed share of the models' training steps."""
         self.share = share
         self._report(None)
 
     def epoch(self, number: int, error: NDArray[np.float64], dependence: NDArray[np.float64]) -> None:
-        """Report the state of the stack after an epoch; the reports of short epochs are grouped."""
+        """Report the losses and penalties after an epoch; several short epochs are reported together."""
         self._unreported.append((number, error, dependence))
         if time.monotonic() - self._reported_at > SECONDS_BETWEEN_CURVES:
             self._emit()
 
     def _emit(self) -> None:
-        # Creating a table takes longer than a step of a small network.
+        # Epochs are reported together, because creating a table takes longer than a step of a small network.
         if not self._unreported:
             return
         epochs, n_lams = self._unreported, len(self.lams)
@@ -135,7 +135,7 @@ class StackReporter:
         self._report(curve)
 
     def _means(self, values: NDArray[np.float64]) -> list[float]:
-        """Return the mean of the models' values (K,) at each λ."""
+        """Return, for each λ, the mean of the values (K,) of its models."""
         numbers = values.tolist()
         return [_mean([numbers[k] for k in members]) for members in self._members]
 

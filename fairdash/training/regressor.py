@@ -9,9 +9,9 @@
 >>> model.fit(x, y, sensitive_features=age).predict(x).shape
 (300,)
 
-A model is saved in one file. The metadata of its header has the keys ``format``, ``about`` (versions,
-parameters, names and levels of the columns) and ``sha256`` (a checksum of `about` and all arrays, which
-detects a changed byte). The file contains nothing executable.
+A model is saved in one file, which contains no executable code. The metadata in the header has the keys
+``format``, ``about`` (versions, parameters, names of columns and their levels) and ``sha256`` (a checksum of
+`about` and all arrays, which detects any change).
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ _DEFAULT = TrainingSettings()
 
 
 class FairRegressor(RegressorMixin, BaseEstimator):
-    """Neural network whose predictions or residuals do not depend on sensitive features.
+    """Neural network with a penalty on the dependence of predictions, or residuals, on sensitive features.
 
-    Training minimises L + λ Ψ (paper, generic optimisation problem). The term L is the loss, scaled to 1 for
-    the constant model. The term Ψ is the method's measure of dependence between U and the sensitive features
-    s. The weight λ = 0 gives the standard network, and a larger λ gives a fairer and less accurate network.
+    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss divided by that of the
+    constant model. Ψ is the measure with which the method penalises dependence between U (see `objective`)
+    and the sensitive features s. λ = 0 gives the standard network; a larger λ gives a fairer and less
+    accurate network.
 
-    Training uses s, but predictions do not. Pass s as ``fit(…, sensitive_features=s)``, or name columns of X
-    in `sensitive_columns`.
+    Training uses s, but predictions are computed without s. Pass s as ``fit(…, sensitive_features=s)``, or
+    name columns of X in `sensitive_columns`.
 
     Parameters
     ----------
     method
         Id in :data:`fairdash.training.methods.METHODS`, which selects Ψ.
     objective
-        Variable U: the prediction ŷ for ``"demographic_parity"``, and the residual ŷ − y for
-        ``"equalized_residuals"``.
+        ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     lam
-        Weight λ ≥ 0 of the penalty, which the method ``"standard"`` ignores.
+        Weight λ ≥ 0 of the penalty. The method ``"standard"`` has no penalty and ignores λ.
     sensitive_columns
         Sensitive columns of X, by name or by position from 0, or None if X contains none. The predictor uses
         all other columns.
@@ -71,12 +71,11 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     device
         Device for training: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction
-        Share of the rows set aside as validation rows for `patience`; if `patience` is None, all rows are
-        training rows.
+        Share of the rows that are set aside as validation rows if `patience` is not None.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
-        Same meaning as in :class:`fairdash.training.settings.TrainingSettings`. The value ``"auto"`` uses
-        :func:`fairdash.training.settings.budget_of` for the number of fitted rows.
+        Same meaning as in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` means the value
+        that :func:`fairdash.training.settings.budget_of` gives for the number of training rows.
 
     Attributes
     ----------
@@ -85,34 +84,35 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     feature_names_in_ : ndarray of str
         Names of the columns of X, if X was a DataFrame.
     lam_ : float
-        Weight λ used, which is 0 for ``"standard"``.
+        Weight λ that was used; 0 for ``"standard"``.
     settings_ : TrainingSettings
-        Settings used, with every ``"auto"`` replaced by its value.
+        Settings that were used, with a value instead of every ``"auto"``.
     n_iter_ : int
-        Number of epochs trained.
+        Number of epochs of the training.
     n_validation_rows_ : int
-        Number of rows set aside for `patience`, or 0 without `patience`. A saved file does not contain this
-        number.
+        Number of validation rows; 0 if `patience` is None. A saved file does not contain this number.
     best_epoch_ : int
-        Epoch whose weights are used: the best epoch on the validation rows with `patience`, otherwise the
-        last epoch.
+        Epoch whose weights the model has: with `patience`, the best epoch on the validation rows, otherwise
+        the last epoch.
     device_ : str
         Device used for training.
     sensitive_names_ : tuple
         Sensitive columns of X, by name, or by position if X has no column names.
     predictor_ : Predictor
-        Fitted predictor, as arrays.
+        Fitted predictor, which consists of NumPy arrays.
 
     Notes
     -----
-    With several sensitive columns, penalties without an adversary may leave a link with combinations of the
-    columns. :class:`fairdash.FairPostprocessor` removes the joint link with one number and several classes.
+    With several sensitive columns, penalties without an adversary may leave predictions that depend on
+    combinations of columns. :class:`fairdash.FairPostprocessor` removes joint dependence on one numeric
+    column and several columns of classes.
 
-    Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
-    Predictions are computed by NumPy in float64, without torch.
+    Training uses float64, which is as fast as float32 for a single model; on MPS, which does not support
+    float64, training uses float32. NumPy computes predictions in float64, without torch.
 
-    A missing number is replaced by the median of the training rows. A missing category, or a level that is
-    not in the training rows, is encoded as no level. :meth:`predict` warns of such levels.
+    A missing number is replaced by the median of the training rows. For a missing category, or a level that
+    does not appear in the training rows, the inputs of all levels are 0. :meth:`predict` warns of levels that
+    do not appear in the training rows.
 
     Examples
     --------
@@ -176,7 +176,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Missing features are imputed, but a sensitive column of X must be complete.
+        # Missing features are imputed, but sensitive columns of X must not have missing cells.
         tags.input_tags.allow_nan = self.sensitive_columns is None
         return tags
 
@@ -197,28 +197,27 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
             Features as numbers. A DataFrame (of pandas, polars or arrow) may also contain booleans,
             categories and text. Missing cells are allowed.
         y : array, shape (n,)
-            Target, which must vary, and must be at least 0 for losses with a log link.
+            Target, which must not be constant, and must be at least 0 (above 0 for gamma) with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
             above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-            Row weights, such as exposures; a row of weight 0 is left out, and a row of weight 2 counts as two
-            rows.
+            Row weights, such as exposures; weight 0 leaves a row out, and weight 2 counts as two rows.
         groups : array, shape (n,)
-            Groups of rows, such as policies. The rows of a group are either all validation rows or all
+            Group of each row, such as its policy. Either all rows of a group are validation rows, or all are
             training rows.
 
         Raises
         ------
         OptionError
-            Raised if an option is invalid, or if λ is above 0 and there are no sensitive features.
+            Raised if an option is not valid, or if λ is above 0 and there are no sensitive features.
         DataError
-            Raised if X, y, the sensitive features or the groups are invalid.
+            Raised if X, y, the sensitive features or the groups are not valid.
 
         Warns
         -----
         ConvergenceWarning
-            Raised if training diverged to non-finite values. The model then has the last finite weights.
+            Raised if values in training became infinite or NaN. The model then has the last finite weights.
         """
         return fit_regressor(
             self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, groups=groups
@@ -227,19 +226,19 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions (n,) for the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Additional columns are ignored, and the sensitive columns
-        may be missing.
+        Columns of a DataFrame are found by name. Additional columns are ignored; sensitive columns are not
+        needed.
 
         Raises
         ------
         DataError
-            Raised if a column is missing or invalid.
+            Raised if a column is missing or not valid.
 
         Warns
         -----
         UserWarning
-            Raised if cells have levels that are not in the training rows, which count as missing. The warning
-            states their number.
+            Raised if cells have levels that do not appear in the training rows; these cells are treated as
+            missing. The warning states the number of these cells.
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
@@ -249,14 +248,14 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         unknown = encoder.unknown_levels(features)
         if unknown:
             warnings.warn(
-                f"Levels not seen in training count as missing, in: {in_columns(unknown)}.",
+                f"Levels not seen in training are treated as missing, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
         return self.predictor_.predict(features)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file with a JSON header, without pickle.
+        """Write the fitted model to a safetensors file with a JSON header; pickle is not used.
 
         Raises
         ------
@@ -273,14 +272,14 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         StorageError
-            Raised if the file cannot be read, is damaged, has another format, or was written by a newer
-            version.
+            Raised if the file cannot be read, is damaged, has a different format, or was written by a newer
+            version of fairdash.
         """
         arrays, metadata = _read(Path(path))
         kind, _, number = metadata.get("format", "").partition("/")
         if kind != _KIND or not number.isdecimal():
             raise StorageError.of(
-                "This file does not hold a model written by fairdash", "Choose a file that save() wrote."
+                "This file does not contain a model of fairdash", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
             raise StorageError.of(
@@ -298,16 +297,16 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 Regressor = TypeVar("Regressor", bound="FairRegressor")
 
 _KIND = "fairdash.FairRegressor"
-#: Version of the file format, which increases when earlier versions of fairdash can no longer read a file.
+#: Version of the file format, which is increased if earlier versions of fairdash cannot read new files.
 _FORMAT = 2
-#: Fitted attributes with plain values, without the predictor.
+#: Fitted attributes whose values are numbers or text.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
-#: Arrays of the encoder. The last two arrays exist only if the encoder has an embedding.
+#: Arrays of the encoder; without an embedding, the encoder has only the first three.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 
 def regressor_file(model: FairRegressor) -> bytes:
-    """Return the file of a fitted regressor, in which a `random_state` that is a generator becomes None."""
+    """Return the file of a fitted regressor as bytes; a `random_state` that is a generator becomes None."""
     from safetensors.numpy import save
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
@@ -372,7 +371,7 @@ def _regressor(
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
-    """Return all arrays and the metadata of the header."""
+    """Return the arrays of a file, and the metadata in its header."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -387,10 +386,10 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """Return the file with sorted metadata, because safetensors writes metadata in random order.
+    """Return the content of a file with sorted metadata; safetensors writes metadata in random order.
 
-    A file consists of the length of the header in 8 bytes, the header, which is padded with spaces to a
-    multiple of 8 bytes, and the arrays.
+    A file consists of three parts: the length of the header in 8 bytes; the header, padded with spaces to a
+    multiple of 8 bytes; and the arrays.
     """
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:end])
@@ -409,10 +408,10 @@ def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Encode values that JSON can't represent: NumPy numbers and arrays, and an index of column names."""
+    """Convert NumPy numbers, NumPy arrays and a pandas index, which JSON does not support, to plain data."""
     if isinstance(value, (np.generic, np.ndarray, pd.Index)):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} can't be kept in a model's file")
+    raise TypeError(f"{type(value).__name__} can't be stored in a model's file")
 
 
 def _damaged() -> StorageError:

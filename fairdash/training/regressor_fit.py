@@ -1,4 +1,4 @@
-"""Checks of the input of an estimator's fit and predict, and the training of its model."""
+"""Checks of the inputs of an estimator's fit and predict, and training of its model."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def fit_regressor(
     groups: ArrayLike | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Regressor:
-    """Fit and return `model`; see :meth:`fairdash.training.regressor.FairRegressor.fit`.
+    """Fit and return `model`, as :meth:`fairdash.training.regressor.FairRegressor.fit` does.
 
     Parameters
     ----------
     on_step
-        Function that is called with the completed share, 0 to 1; an exception stops the training.
+        Function that is called with the completed share, 0 to 1; an exception in it stops the training.
     """
     settings = _settings(model)
     features, y, s, weight = rows_to_fit(
@@ -102,8 +102,7 @@ def fit_regressor(
     model.device_ = device.name
     if trained.diverged[0]:
         warnings.warn(
-            "Training diverged. The model predicts with the last finite weights. Try a lower lr or "
-            "adversary_lr.",
+            "Training diverged, so the model has the last finite weights. Try a lower lr or adversary_lr.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -111,7 +110,7 @@ def fit_regressor(
 
 
 def _settings(model: FairRegressor, *, n_rows: int = 1) -> TrainingSettings:
-    """Check all options, and return the training settings for this number of rows."""
+    """Check all options, and return the training settings for `n_rows` training rows."""
     get_entry(METHODS, model.method, option="method")
     get_entry(OBJECTIVES, model.objective, option="objective")
     check_options(lam=model.lam, validation_fraction=model.validation_fraction)
@@ -129,13 +128,13 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Check the input of an estimator's fit, and return its features, target, sensitive features and weights.
+    """Check the input of an estimator's fit, and return features, target, sensitive features and weights.
 
     Parameters
     ----------
     model
-        Estimator with `lam` and `sensitive_columns`, whose ``n_features_in_``, ``feature_names_in_`` and
-        ``sensitive_names_`` are set.
+        Estimator with `lam` and `sensitive_columns`. The function sets its attributes ``n_features_in_``,
+        ``feature_names_in_`` and ``sensitive_names_``.
     method
         Method whose penalty is used if ``model.lam`` is above 0.
     option
@@ -143,15 +142,15 @@ def rows_to_fit(
 
     Returns
     -------
-    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, and positive weights
-    (n,) or None.
+    Features (n, p) without sensitive columns, target (n,), sensitive features (n, d) or None, and positive
+    weights (n,) or None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)
     if isinstance(X, pd.DataFrame):
         require_unique(X)
         validate_data(model, X, y, skip_check_array=True)
-        # scikit-learn would convert the columns to one array, so they are checked individually below.
+        # scikit-learn would convert the columns to one array, so `clean_features` checks them one by one.
         _, y = check_X_y(np.zeros((len(X), 1)), y, y_numeric=True, ensure_min_samples=2)
     else:
         X, y = validate_data(
@@ -170,7 +169,7 @@ def rows_to_fit(
     y, weight = np.asarray(y, dtype=float), None
     if sample_weight is not None:
         weight = _checked_weights(sample_weight, len(table))
-        # Rows of weight 0 are dropped, so that the batch size does not depend on them.
+        # Rows of weight 0 are left out, so that the batch size does not depend on their number.
         used = weight > 0
         table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
         s = None if s is None else s[used]
@@ -189,16 +188,16 @@ def used_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return weights (n,), at least 0 with at least two above 0; other weights raise a DataError."""
+    """Return weights (n,), or raise a DataError if one is negative or fewer than two are above 0."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     hint = "Give one weight per row: above 0 for training rows, otherwise 0."
     what = None
     if weight.shape != (n_rows,):
-        what = f"The weights have the shape {weight.shape}, and X has {n_rows:,} rows"
+        what = f"The weights have the shape {weight.shape}, but X has {n_rows:,} rows"
     elif (weight < 0).any():
-        what = "Weights below zero have no meaning"
+        what = "A weight is below zero"
     elif (weight > 0).sum() < 2:
         what = "Fewer than two weights are above zero"
     if what is not None:
@@ -209,18 +208,18 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 def _sensitive(
     of_x: pd.DataFrame, given: Any, method: Method | None, option: str
 ) -> NDArray[np.float64] | None:
-    """Return the checked sensitive features (n, d), or None if there are none and no `method` needs them."""
+    """Return checked sensitive features (n, d), or None if there are none and `method` is None."""
     checks = Checks(OptionError)
     checks.require(
         given is None or not of_x.shape[1],
         "sensitive_columns",
-        "Sensitive features were given twice, here and as sensitive_features in fit",
-        "Give them in one of the two ways.",
+        "Sensitive features were given twice, as sensitive_columns and as sensitive_features of fit",
+        "Use only one of these two arguments.",
     )
     checks.require(
         given is not None or of_x.shape[1] or method is None,
         "lam",
-        "A weight λ above 0 needs the sensitive features",
+        "A weight λ above 0 needs sensitive features",
         "Call fit with sensitive_features=, name sensitive_columns of X, or choose lam=0.",
     )
     checks.finish()
@@ -234,7 +233,7 @@ def _sensitive(
     checks.require(
         method is None or s.shape[1] == 1 or method.multivariate,
         option,
-        f"“{'' if method is None else method.id}” takes one sensitive column only",
+        f"“{'' if method is None else method.id}” accepts only one sensitive column",
         "Choose one sensitive column, or another method.",
     )
     checks.finish()
@@ -242,7 +241,7 @@ def _sensitive(
 
 
 def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, loss: Loss) -> None:
-    """Raise a DataError if the target or a penalised sensitive feature is constant."""
+    """Raise a DataError if the target is not valid, or if the target or a penalised column is constant."""
     target, checks = pd.Series(y, name="y"), Checks(DataError)
     checks.problems += number_problems(target)
     problem = loss.target_problem(y, column="y")
@@ -255,7 +254,7 @@ def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, los
 
 
 def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
-    """Return the seed of a fit, which is the given number or a random one."""
+    """Return `random_state` if it is a number; otherwise, draw a seed from it."""
     if isinstance(random_state, Integral):
         check_random_state(random_state)
         return int(random_state)
@@ -270,12 +269,12 @@ def rows_to_predict(
     numbers: Collection[Hashable],
     has_text: bool,
 ) -> pd.DataFrame:
-    """Return the fitted columns of X in the order of the fit, after cleaning.
+    """Return cleaned columns of X, in the order in which the model was fitted to them.
 
     Parameters
     ----------
     model
-        Fitted estimator. X may lack the columns in its ``sensitive_names_``.
+        Fitted estimator. The columns in its ``sensitive_names_`` may be missing in X.
     columns
         Columns that the model uses, by name or by position.
     numbers
@@ -286,7 +285,7 @@ def rows_to_predict(
     Raises
     ------
     DataError
-        Raised if a column is missing or invalid.
+        Raised if a column is missing or not valid.
     """
     X = as_pandas(X)
     names = getattr(model, "feature_names_in_", None)
@@ -294,7 +293,7 @@ def rows_to_predict(
         require_unique(X)
         checks = Checks(DataError)
         for name in columns:
-            what = "The model was fitted with this column, and X lacks it"
+            what = "The model was fitted with this column, but X lacks it"
             checks.require(name in X.columns, str(name), what, "Add it to X under the same name.")
         checks.finish()
         table = X
@@ -314,15 +313,15 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """List columns with their cell counts, as in “zone” (3), “roof” (12)."""
+    """List columns and numbers of cells, such as “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 
 def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
-    """Return the training settings from an estimator's parameters; an OptionError lists all invalid ones.
+    """Return training settings from an estimator's parameters, or raise an OptionError that lists problems.
 
-    A list is accepted instead of a tuple, and ``"auto"`` for values that follow from the number of training
-    rows.
+    A list is accepted instead of a tuple. ``"auto"`` is accepted for settings whose default depends on the
+    number of training rows.
     """
     chosen = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
     budget = budget_of(n_rows, **{name: max(value, 1) for name, value in chosen.items()})
@@ -332,15 +331,15 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
         value = params[field.name]
         if field.name in BUDGETED and value == "auto":
             value = budget[field.name]
-        expected = _wanted(field.default, value)
-        checks.require(expected is None, field.name, "Not a usable training setting", f"Give {expected}.")
+        expected = _expected_form(field.default, value)
+        checks.require(expected is None, field.name, "The setting is not valid", f"Give {expected}.")
         values[field.name] = tuple(value) if isinstance(field.default, tuple) and expected is None else value
     checks.finish()
     return TrainingSettings(**values)
 
 
-def _wanted(default: Any, value: Any) -> str | None:
-    """Return the expected form of `value` in words, or None if the value has the type of its default."""
+def _expected_form(default: Any, value: Any) -> str | None:
+    """Describe the expected form of `value`, or return None if `value` has the type of its default."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(item) for item in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"
@@ -364,37 +363,37 @@ def _is_number(value: Any) -> bool:
 
 
 def check_options(*, lam: Any, validation_fraction: Any) -> None:
-    """Raise an OptionError if the weight λ or the validation share is invalid."""
+    """Raise an OptionError if the weight λ or the share of validation rows is not valid."""
     checks = Checks(OptionError)
     checks.require(
         _is_number(lam) and math.isfinite(lam) and lam >= 0,
         "lam",
-        "Not a usable weight λ",
+        "The weight λ is not valid",
         "Give a number of at least 0.",
     )
     checks.require(
         _is_number(validation_fraction) and 0 < validation_fraction < 1,
         "validation_fraction",
-        "The share of validation rows is out of its range",
-        "Choose a number between 0 and 1, such as 0.1.",
+        "The share of validation rows is not between 0 and 1",
+        "Choose a number such as 0.1.",
     )
     checks.finish()
 
 
 def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
-    """Return the columns in `wanted`, by name or position from 0, without duplicates and in the given order.
+    """Return the names of the columns in `wanted`, without duplicates and in the given order.
 
     Parameters
     ----------
     wanted
-        Name or position of a column, or several of them; None for no column.
+        Name or position (from 0) of a column, or several names or positions, or None for no column.
     columns
-        Names of the columns of X, or 0, 1, … if they have no names.
+        Names of the columns of X, or 0, 1, … if the columns have no names.
 
     Raises
     ------
     OptionError
-        Raised if a column does not exist, or `wanted` contains all columns.
+        Raised if a column does not exist, or if `wanted` contains all columns.
     """
     if wanted is None:
         return []
@@ -413,13 +412,13 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
         not absent,
         "sensitive_columns",
         f"X has no column {', '.join(absent)}",
-        "Name columns of the DataFrame, or count them from 0.",
+        "Give names of columns, or positions from 0.",
     )
     checks.require(
         absent or len(set(matched)) < len(columns),
         "sensitive_columns",
-        f"X has {len(columns)} feature(s), and all are sensitive",
-        "The predictor never sees a sensitive column: add others to X.",
+        f"X has {len(columns)} feature(s), and all of them are sensitive",
+        "Add a column that is not sensitive, because predictions do not use sensitive columns.",
     )
     checks.finish()
     return list(dict.fromkeys(matched))

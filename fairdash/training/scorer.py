@@ -20,12 +20,12 @@ from fairdash.utils.rounding import varies
 
 
 class DependenceScorer(BaseEstimator):
-    """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
+    """Scorer ``f(estimator, X, y)`` that returns minus the dependence of predictions on sensitive columns.
 
-    A larger score is fairer, as scikit-learn requires; a score of 0 means that no dependence was found.
-    Create a scorer with :func:`make_scorer`, which has the same parameters. With metadata routing, pass s as
-    ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``). Metadata routing also
-    passes ``sample_weight`` and ``groups``.
+    scikit-learn prefers larger scores, so a larger score means less dependence; 0 means that no dependence
+    was found. Create a scorer with :func:`make_scorer`, which has the same parameters. With metadata routing
+    of scikit-learn, pass s as ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``);
+    ``sample_weight`` and ``groups`` can be passed in the same way.
     """
 
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 this is scikit-learn's convention
@@ -59,30 +59,30 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Return minus the absolute dependence on s of the predictions for X, or of their residuals.
+        """Return minus the absolute dependence of the predictions for X, or of their residuals, on s.
 
         Parameters
         ----------
         X : (n, p) table
-            Table that contains the sensitive columns, unless they are passed as `sensitive_features`.
+            Features. X must contain the sensitive columns, unless they are passed as `sensitive_features`.
         y : (n,) array
             Target, which is required only for equalized residuals.
         sensitive_features : (n,) or (n, d) array, optional
         sample_weight, groups : (n,) arrays, optional
-            Same meaning as in :func:`fairdash.measure`.
+            As in :func:`fairdash.measure`.
 
         Raises
         ------
         OptionError
-            Raised if no sensitive column is given, a sensitive column is constant (scikit-learn's
-            cross-validation turns this error into NaN), or y is missing for residuals. The reasons of
-            :func:`fairdash.measure` also apply.
+            Raised if no sensitive column is given, if all sensitive columns are constant (cross-validation in
+            scikit-learn then reports NaN), or if residuals are measured without y. The errors of
+            :func:`fairdash.measure` are also raised.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
             raise OptionError.of(
-                "It has the same value in all of these rows, so dependence on it is undefined",
-                "Choose folds in which it varies, such as those of StratifiedKFold.",
+                "The sensitive column is constant in these rows, so dependence on it is undefined",
+                "Choose folds in which this column varies, such as those of StratifiedKFold.",
                 column="sensitive",
             )
         objective = get_entry(OBJECTIVES, self.objective, option="objective")
@@ -107,7 +107,7 @@ class DependenceScorer(BaseEstimator):
         if self.sensitive is None:
             raise OptionError.of(
                 "The scorer does not know the sensitive attribute",
-                "Give its column in X as sensitive=, or its values as sensitive_features= (routing).",
+                "Name its column of X as sensitive=, or pass its values as sensitive_features=.",
                 column="sensitive",
             )
         columns: list[Any] = [self.sensitive] if isinstance(self.sensitive, (str, int)) else [*self.sensitive]
@@ -119,7 +119,7 @@ class DependenceScorer(BaseEstimator):
         if missing:
             raise OptionError.of(
                 f"X has no column {', '.join(f'“{column}”' for column in missing)}",
-                "Leave the column in X, or give its values as sensitive_features= (metadata routing).",
+                "Add the column to X, or pass its values as sensitive_features= (metadata routing).",
                 column="sensitive",
             )
         return table[columns] if by_name else table.iloc[:, columns]
@@ -133,28 +133,28 @@ def make_scorer(
     random_state: int = 0,
     **options: Any,
 ) -> DependenceScorer:
-    """Make a scikit-learn scorer that returns minus the dependence of predictions on sensitive columns.
+    """Create a scikit-learn scorer that returns minus the dependence of predictions on sensitive columns.
 
     Parameters
     ----------
     measure
-        A key of :data:`fairdash.dependence.REGISTRY`.
+        Id of a measure in :data:`fairdash.dependence.REGISTRY`.
     sensitive
         Sensitive columns of X, by name or by position from 0. If None, pass the sensitive columns as
         ``sensitive_features`` through scikit-learn's metadata routing.
     objective
-        Variable to evaluate: ŷ for ``"demographic_parity"``, ŷ − y for ``"equalized_residuals"``.
+        Variable whose dependence is measured: ŷ for ``"demographic_parity"``, ŷ − y for
+        ``"equalized_residuals"``.
     random_state
-        Seed of measures that draw random numbers.
+        Seed for measures that draw random numbers.
     **options
         Options of the measure.
 
     Returns
     -------
     DependenceScorer
-        The scorer: ``scorer(estimator, X, y)`` returns a score between minus the measure's upper limit and 0,
-        where 0 means that no dependence was found. A constant predictor scores 0, so a search should also
-        consider the error.
+        Scorer. ``scorer(estimator, X, y)`` returns a score of at most 0, where 0 means that no dependence was
+        found. A constant predictor has the score 0, so a search should also consider the error.
 
     Raises
     ------

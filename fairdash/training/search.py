@@ -1,4 +1,4 @@
-"""Search for good settings over a grid of networks and schedules, by cross-validation."""
+"""Search for good settings of networks and of their training, by cross-validation."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ from fairdash.utils.registry import get_entry
 
 @dataclass(frozen=True, kw_only=True)
 class SearchGrid:
-    """Grid of values for some of the settings; every combination is a candidate.
+    """Values of some settings to try; every combination of values is a candidate.
 
-    The default grid uses the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
+    The default values have the ranges of the paper: 3 to 5 hidden layers with 8 to 32 units, with and without
+    dropout.
 
     Parameters
     ----------
     hidden
-        Numbers of units in the predictor's hidden layers. The models of each architecture form one stack.
+        Numbers of units in the hidden layers of the predictor, one tuple per network to try.
     dropout, lr, weight_decay
         Same meaning as in :class:`fairdash.training.settings.TrainingSettings`.
 
@@ -79,19 +80,19 @@ class SearchGrid:
             checks.require(
                 values and len(set(values)) == len(values),
                 setting.name,
-                "There are no values to try, or one is repeated",
-                "Name each value once.",
+                "There are no values to try, or a value is repeated",
+                "Give every value once.",
             )
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Return `base` with each combination of the values; an invalid value raises an OptionError."""
+        """Return `base` with every combination of the values; an invalid value raises an OptionError."""
         names = [setting.name for setting in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
 
 
-#: Grids by name: ``"default"``, and ``"small"`` with a single architecture.
+#: Grids by name: ``"default"``, and ``"small"`` with only one network.
 GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
     {"default": SearchGrid(), "small": SearchGrid(hidden=((32, 16, 8),))}
 )
@@ -99,26 +100,27 @@ GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsSearch(SearchPlan):
-    """Plan of a search for settings: the candidates and their comparison.
+    """Plan of a search for settings: the candidates, and how they are compared.
 
     Parameters
     ----------
     lam
-        Weight λ of the penalty at which the settings are compared, which ``"standard"`` ignores.
+        Weight λ of the penalty with which the candidates are trained; ``"standard"`` ignores it.
     grid
-        Grid of values to try.
+        Values of settings to try.
     method, n_folds, objective, random_state, settings, device
-        Same meaning as in :class:`fairdash.training.sweep.SearchPlan`. The best settings differ between
-        methods.
+        As in :class:`fairdash.training.sweep.SearchPlan`. Every method may need different settings.
 
     Raises
     ------
     OptionError
-        Raised if options are invalid; the error lists all invalid options.
+        Raised if options are not valid; the error lists all of these options.
     """
 
     lam: float = option(
-        *(1.0, "At the weight λ"), "Settings are ranked by loss + λ × excess dependence.", within="[0, inf)"
+        *(1.0, "At the weight λ"),
+        "The search ranks settings by loss + λ × excess dependence.",
+        within="[0, inf)",
     )
     grid: SearchGrid = field(default_factory=SearchGrid)
 
@@ -137,18 +139,18 @@ class SearchResult:
     best
         Settings with the smallest score, or None in a search for a weight.
     lam
-        Selected weight λ, or None in a search for settings. The weight is 0 if the standard model already
-        meets the target. If no weight meets the target, the selected weight is the closest one, up to noise.
+        Selected weight λ, or None in a search for settings. It is 0 if the standard model already meets the
+        target. If no weight meets the target, it is the weight that comes closest, up to noise.
     reached
-        Whether the target is met on the held-out rows; always True in a search for settings, which has no
-        target.
+        Whether the selected weight meets the target on held-out rows; always True in a search for settings,
+        which has no target.
     frame
-        Table with one row per candidate; see :func:`search_settings` or
+        Table with one row per candidate, described in :func:`search_settings` and
         :func:`fairdash.training.lam_search.search_lam`.
     rule
-        Selected value and selection rule, in words.
+        Explanation of the selection in words.
     measure
-        Id of the dependence measure used.
+        Id of the measure of dependence that the search used.
     seconds
         Wall time of the search in seconds.
     device
@@ -184,43 +186,42 @@ def search_settings(
     progress: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> SearchResult:
-    """Compare the candidates of `plan` by cross-validation within `rows`.
+    """Compare the candidates of `plan` by cross-validation on the rows with numbers `rows`.
 
-    The score of a candidate is **loss + λ · excess dependence**, and the smallest score is best. The score
-    corresponds to the training objective, but uses held-out rows and a measure that the training does not
-    minimise. The loss is divided by that of a constant model. The measure is HGR_KDE (HGR_RDC for methods
-    whose penalty is a kernel density, too), so that a network cannot gain by deceiving its own penalty. The
-    excess is the value above the independence floor of the same rows, and at least 0, so that noise is not
-    rewarded. Here, λ is the price of a unit of dependence by this measure, in whatever unit the method's
-    penalty is. For ``"standard"``, the score is the loss alone. Candidates that diverge in a fold are never
-    selected.
+    The score of a candidate is **loss + λ · excess dependence**; a smaller score is better. The score
+    corresponds to the training objective, but is computed on held-out rows and with a measure that training
+    does not minimise (``selection_measure`` of the method), so that networks gain nothing if only their
+    penalty fails to detect dependence. The loss is divided by that of a constant model. The excess is the
+    dependence minus the independence floor on the same rows, or 0 if the difference is negative, so that
+    noise is not rewarded. For ``"standard"``, the score is the loss. Candidates that diverge in a fold are
+    never selected.
 
-    The frame has one row per candidate, from best to worst. The columns of the frame are ``hidden`` (such as
-    "32-16-8"), ``dropout``, ``lr``, ``weight_decay``; the means over the folds' held-out rows of ``loss`` (0
-    is perfect, 1 is a constant model), ``dependence``, its ``floor`` (with the sensitive column permuted),
-    ``excess`` (dependence minus floor) and ``score``; their standard errors over the folds, ``loss_se``,
-    ``excess_se`` and ``score_se``; ``behind``, the difference from the best score, and ``behind_se``, its
-    standard error on the same folds; and ``diverged``. The smallest of many scores is optimistic, so evaluate
-    the best settings on rows that the search did not use.
+    The frame has one row per candidate, from best to worst, with these columns: ``hidden`` (such as
+    "32-16-8"), ``dropout``, ``lr``, ``weight_decay``; ``loss`` (a perfect model has 0, a constant model 1),
+    ``dependence``, ``floor`` (mean dependence if the sensitive column is permuted), ``excess`` (dependence
+    minus floor) and ``score``, as means over the held-out rows of the folds; the standard errors ``loss_se``,
+    ``excess_se`` and ``score_se`` of these means; ``behind`` and ``behind_se``, the difference from the best
+    score and the standard error of this difference; and ``diverged``. The smallest of many scores is
+    optimistic, so evaluate the best settings on rows that the search did not use.
 
     Parameters
     ----------
     dataset
         Data set. With several sensitive columns, the column with the largest excess is used.
     rows
-        Numbers of the rows to use; other rows have no influence on the result. None uses all rows.
+        Numbers of the rows to use, or None for all rows; other rows have no influence on the result.
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`) for every leg of the training, and for
-        the dependence in each fold.
+        Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
+        The steps are the parts of the training, and the measurement of dependence in each fold.
 
     Raises
     ------
     OptionError
-        Raised for the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too
-        few rows for the folds, or if every candidate diverged.
+        Raised as in :func:`fairdash.training.models.train_models`, or if there are too few rows for the
+        folds, or if all candidates diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -254,11 +255,11 @@ def search_settings(
         if progress is not None:
             progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * (fold + 1) / plan.n_folds)
     frame = _frame(candidates, out_of_fold, by_fold, lam)
-    priced = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
+    penalty_text = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
     return SearchResult(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),
-        rule=f"the smallest mean of loss{priced} over the held-out rows of {plan.n_folds} folds "
+        rule=f"the smallest mean of loss{penalty_text} over the held-out rows of {plan.n_folds} folds "
         f"({within.n_rows:,} rows)",
         measure=measure,
         seconds=time.monotonic() - started,
@@ -270,7 +271,7 @@ def search_settings(
 def _frame(
     candidates: tuple[TrainingSettings, ...], out_of_fold: OutOfFold, by_fold: list[Dependence], lam: float
 ) -> pd.DataFrame:
-    """Return one row per candidate, from best to worst, whose index is its position in the grid."""
+    """Return one row per candidate, from best to worst; the index is the position among `candidates`."""
     excess = np.stack([fold.excess for fold in by_fold], axis=1)
     mean = mean_of_folds(excess)
     score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)
@@ -313,7 +314,7 @@ def search(
     device: str = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> SearchResult:
-    """Search for a method's best network, dropout, learning rate and weight decay by cross-validation.
+    """Find the best network, dropout, learning rate and weight decay of a method by cross-validation.
 
     Parameters
     ----------
@@ -321,26 +322,26 @@ def search(
     method, objective, lam, n_folds, settings, random_state, device
         Same meaning as in :class:`fairdash.training.search.SettingsSearch`.
     grid
-        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or a grid of values to try.
+        ``"default"`` (the ranges of the paper), ``"small"`` (only one network), or a :class:`SearchGrid`.
     rows
-        Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
+        Numbers of the rows to use, such as the training rows of a split. None means all rows; no rows then
         remain for an independent test.
     groups
-        Groups of rows as in :func:`sweep`, each of which stays in one fold.
+        Group of each row, as in :func:`sweep`; all rows of a group are in the same fold.
     progress
-        Function that receives the completed share, from 0 to 1. The function may raise
+        Function that receives the completed share, from 0 to 1, and that may raise
         :class:`fairdash.errors.Cancelled` to stop the search.
 
     Returns
     -------
     SearchResult
-        Result of the search, whose ``best`` you can pass to :func:`sweep` as ``settings``. See
-        :func:`fairdash.training.search.search_settings` for the score of a candidate.
+        Result of the search. You can pass its ``best`` to :func:`sweep` as ``settings``.
+        :func:`fairdash.training.search.search_settings` explains the score of a candidate.
 
     Raises
     ------
     OptionError
-        Raised if options are invalid; the error lists all invalid options.
+        Raised if options are not valid; the error lists all of these options.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Training settings and the fairness objective, which is independence of predictions or of residuals from s.
+"""Training settings, and fairness objectives: independence of predictions, or of residuals, from s.
 
-The settings contain neither the penalty, nor λ, nor the data.
+Training settings contain neither a penalty, nor a weight λ, nor data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Objective:
     Parameters
     ----------
     id
-        Name in the API, such as ``"demographic_parity"``.
+        Id of the objective, such as ``"demographic_parity"``.
     title
         Display name, such as "Demographic parity".
     audited
@@ -47,7 +47,7 @@ class Objective:
     uses_target: bool
 
     def audit(self, y_pred: Array, y: Array) -> Array:
-        """Return U, which is ŷ or ŷ − y (paper, generic optimisation problem), for broadcastable arrays."""
+        """Return U, which is ŷ or ŷ − y (paper, generic optimisation problem), from broadcastable arrays."""
         return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
 
 
@@ -71,45 +71,45 @@ OBJECTIVES: Mapping[str, Objective] = by_id(
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """Architecture and schedule that all models of a stack share.
+    """Architecture of networks, and schedule of their training.
 
     Parameters
     ----------
     architecture
-        Id in :data:`fairdash.training.settings.ARCHITECTURES` of the encoding of numbers and the activation
-        between layers.
+        Id in :data:`fairdash.training.settings.ARCHITECTURES`, which selects the encoding of numbers and the
+        activation between layers.
     hidden
         Numbers of units in the predictor's hidden layers.
     lr
-        Learning rate of the predictor, which a cosine schedule lowers to zero.
+        Initial learning rate of the predictor; a cosine schedule decreases it to zero.
     weight_decay
         L2 penalty on the weights of the predictor, as in torch.optim.Adam.
     batch_size
-        Number of rows per mini-batch; at most the number of training rows.
+        Number of rows per mini-batch, or the number of training rows if this is smaller.
     n_epochs
         Number of passes over the training rows.
     warm_up_epochs
-        Number of initial epochs that ignore the penalty.
+        Number of initial epochs in which the penalty is not used.
     adversary_hidden
-        Numbers of units in the hidden layers of the adversary's networks.
+        Numbers of units in the hidden layers of the adversary networks.
     adversary_lr
         Constant learning rate of the adversary.
     adversary_steps
-        Number of adversary steps per predictor step, on the same mini-batch.
+        Number of steps of the adversary per step of the predictor, on the same mini-batch.
     dropout
-        Share of each hidden layer's units that are dropped at random in every step of the predictor, in [0,
-        1).
+        Share of the units of each hidden layer, in [0, 1), that every step of the predictor sets to 0 at
+        random.
     loss
         Id in :data:`fairdash.training.losses.LOSSES`.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     balance
-        Whether predictions are shifted (or scaled, with a log link) so that their sum over the training rows
-        equals that of the target.
+        Whether predictions are shifted (multiplied, with a log link) such that their sum over the training
+        rows equals that of the target.
     patience
-        Number of epochs without a better score on the validation rows after which training stops; the model
-        then gets the weights of its best epoch. The score is the loss plus λ Ψ. If None, training uses every
-        epoch and the model has the last weights.
+        Number of epochs after which training stops if the score on the validation rows (loss plus λ Ψ) has
+        not become better; the model then gets the weights of its best epoch. If None, all epochs are used,
+        and the model has the last weights.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class TrainingSettings:
     balance: bool = False
     patience: int | None = option(
         *(None, "Stop early after this many epochs without improvement (optional)"),
-        "Measured on the validation rows. Without it, training uses every epoch.",
+        "Improvement is measured on validation rows. If the field is empty, training uses all epochs.",
         within="[1, inf)",
     )
 
@@ -153,82 +153,85 @@ class TrainingSettings:
         checks.require(
             checks.problems or self.warm_up_epochs < self.n_epochs,
             "warm_up_epochs",
-            "The warm-up takes all epochs and leaves none for fair training",
+            "The warm-up takes all epochs, so that no epoch uses the penalty",
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # Reading these properties raises an error if the loss or the architecture is unknown.
+        # These properties raise an error if the loss or the architecture is unknown.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
     @property
     def network(self) -> Architecture:
-        """Return the architecture of these settings."""
+        """Return the architecture with the id `architecture`."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
-        """Return the loss of these settings, from :mod:`fairdash.training.losses`."""
+        """Return the loss with the id `loss`, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Return the number of mini-batches per epoch for a number of training rows, at least 1."""
-        return batches_an_epoch(n_rows, self.batch_size)
+        """Return the number of mini-batches per epoch for `n_rows` training rows, at least 1."""
+        return batches_per_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings that take as many steps on `on` rows as these settings take on `n_rows` rows.
+        """Return settings whose number of steps on `on` rows equals that of these settings on `n_rows` rows.
 
-        The epochs of warm-up and patience are scaled by the same factor as the number of epochs. All three
-        numbers are rounded to whole epochs.
+        The numbers of epochs, of warm-up epochs and of epochs of patience are multiplied by the same factor
+        and rounded.
         """
-        stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
+        factor = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
         return replace(
             self,
-            n_epochs=max(round(self.n_epochs * stretch), 1),
-            warm_up_epochs=round(self.warm_up_epochs * stretch),
-            patience=None if self.patience is None else max(round(self.patience * stretch), 1),
+            n_epochs=max(round(self.n_epochs * factor), 1),
+            warm_up_epochs=round(self.warm_up_epochs * factor),
+            patience=None if self.patience is None else max(round(self.patience * factor), 1),
         )
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Return a key that is equal for settings whose models can be trained in one stack.
+        """Return a key that is equal for settings whose models can be trained together.
 
-        The key omits settings that may differ between models: learning rates, weight decay and dropout.
+        The key does not contain settings that may differ between these models: learning rates, weight decay
+        and dropout.
         """
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
 
-#: Number of predictor steps in a training. With more rows, the batches become larger, but the number of steps
-#: does not increase.
+#: Number of steps of the predictor in a training. For larger tables, mini-batches contain more rows, but the
+#: number of steps stays the same.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Number of rows of a batch that an adversary uses in a catch-up step; each step uses different rows.
+#: Number of rows of a mini-batch that each step of an adversary before the last step uses; successive steps
+#: use different rows.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
-#: Number of epochs per warm-up epoch.
-_EPOCHS_A_WARM_UP = 6
-#: Product of the weight decay and the number of rows, and maximum weight decay. The weight decay is added to
-#: the mean loss per row, so it must be smaller for more rows.
+#: Ratio of the number of epochs to the number of warm-up epochs.
+_EPOCHS_PER_WARM_UP_EPOCH = 6
+#: The default weight decay is the first number divided by the number of rows, and at most the second number.
+#: It decreases with the number of rows, because its penalty is added to the mean loss per row.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: Keys of the result of :func:`budget_of`, for which an estimator accepts ``"auto"``.
+#: Settings that :func:`budget_of` returns; an estimator accepts ``"auto"`` for them.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """Return the training schedule for a number of rows, with about the same number of steps for all tables.
+    """Return the training schedule for a number of rows; the number of steps is at most about :data:`STEPS`.
 
-    Up to several thousand rows, the schedule is 60 epochs with batches of 256 rows. For larger tables,
-    batches grow to 2,048 rows and then to 1/180 of the table. The number of epochs falls, so that about
-    :data:`STEPS` steps remain (``benchmarks/portfolio.py`` measures the effect).
+    For up to several thousand rows, the schedule is 60 epochs with mini-batches of 256 rows. For larger
+    tables, mini-batches contain up to 2,048 rows or, if this is more, 1/180 of the rows, and the number of
+    epochs is smaller, so that the number of steps is about :data:`STEPS` (``benchmarks/portfolio.py``
+    measures the effect).
 
     Parameters
     ----------
     n_rows
         Number of training rows, at least 1.
     batch_size, n_epochs
-        Values from the user, from which the other values follow.
+        Values from the user, or None; the other values are adapted to them.
 
     Returns
     -------
@@ -247,52 +250,53 @@ def budget_of(
         grown = min(max(_power_of_2(n_rows / 16), _MIN_BATCH), _MAX_BATCH)
         batch_size = max(grown, _power_of_2(n_rows / 180))
     if n_epochs is None:
-        n = round(STEPS / batches_an_epoch(n_rows, batch_size))
+        n = round(STEPS / batches_per_epoch(n_rows, batch_size))
         n_epochs = min(max(n, _MIN_EPOCHS), _MAX_EPOCHS)
     return {
         "batch_size": batch_size,
         "n_epochs": n_epochs,
-        "warm_up_epochs": round(n_epochs / _EPOCHS_A_WARM_UP),
+        "warm_up_epochs": round(n_epochs / _EPOCHS_PER_WARM_UP_EPOCH),
         "weight_decay": weight_decay_of(n_rows),
     }
 
 
 def weight_decay_of(n_rows: int) -> float:
-    """Return the default weight decay for this number of training rows, before any tuning."""
+    """Return the default weight decay for `n_rows` training rows; a run may select another one."""
     return min(_MAX_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
 def _power_of_2(value: float) -> int:
-    """Return the largest power of 2 that is at most the value, or 1 for values below 1."""
+    """Return the largest power of 2 that does not exceed `value`, or 1 for values below 1."""
     return 1 << max(int(value), 1).bit_length() - 1
 
 
-def batches_an_epoch(n_rows: int, batch_size: int) -> int:
-    """Return the number of full mini-batches in this number of rows, at least 1.
+def batches_per_epoch(n_rows: int, batch_size: int) -> int:
+    """Return the number of full mini-batches in `n_rows` rows, at least 1.
 
-    A smaller last batch would have noisier means and variances, so its rows are skipped until the next
-    shuffle.
+    A smaller last mini-batch would have noisier means and variances, so its rows are left out until the next
+    epoch.
     """
     return max(n_rows // batch_size, 1)
 
 
-#: Settings that may differ between the models of a stack.
+#: Settings that may differ between models that are trained together.
 _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
 
 
 @dataclass(frozen=True)
 class StackedModel(ModelKey):
-    """One model of a stack: its key, and the settings and data of its training.
+    """Model to train: its method and weight λ, and the settings, split and seed of its training.
 
     Parameters
     ----------
     method, lam
-        Method and weight as in :class:`ModelKey`. All models of a stack have the same method.
+        Method and weight as in :class:`ModelKey`. Models that are trained together (a stack) have the same
+        method.
     settings
-        Training settings. All models of a stack have the same ``stack_key``.
+        Training settings. Models that are trained together have the same ``stack_key``.
     split
-        Index, in the first dimension of the data, of the split whose training rows are used. In
-        cross-validation, this is the index of the fold.
+        Index of the split on whose training rows the model is trained; in cross-validation, index of the
+        fold.
     seed
         Seed of the initial weights.
     """
@@ -304,12 +308,12 @@ class StackedModel(ModelKey):
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """Kind of predictor network.
+    """Architecture of a predictor network.
 
     Parameters
     ----------
     id
-        Name in the API.
+        Id of the architecture.
     title
         Display name.
     meaning
@@ -317,8 +321,8 @@ class Architecture:
     activation
         Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
-        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of additional inputs for each number
-        besides its standardised value, or None for no additional inputs.
+        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of the inputs that are added to the
+        standardised value of each number, or None if no inputs are added.
     source
         Publication of the architecture.
     """
@@ -335,7 +339,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="tanh",
         title="tanh on numbers",
-        meaning="Uses each number unchanged, like the paper's networks.",
+        meaning="Uses every number unchanged, as in the paper.",
         activation="tanh",
         embedding=None,
         source="Grari et al., supplement",
@@ -343,8 +347,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="scores",
         title="ReLU on numbers and their ranks",
-        meaning="Uses each number twice: unchanged, and as the normal score of its rank, which resists skew "
-        "and outliers.",
+        meaning="Uses every number twice: unchanged, and as the normal score of its rank, on which skew and "
+        "outliers have no influence.",
         activation="relu",
         embedding="scores",
         source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
@@ -353,8 +357,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="bins",
         title="ReLU on a piecewise-linear encoding",
-        meaning="Uses each number unchanged and through eight functions, each rising in one eighth of the "
-        "rows.",
+        meaning="Uses every number unchanged and, in addition, eight functions of the number; each function "
+        "rises from 0 to 1 in one eighth of the rows.",
         activation="relu",
         embedding="bins",
         source="Gorishniy et al. 2022",
@@ -363,13 +367,13 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Explain why these weights are not a valid grid; an empty grid is valid unless weights are `needed`."""
+    """Add the problems of weights λ to `checks`; an empty list is valid unless weights are `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
-    checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
-    checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")
+    checks.require(lams or not needed, "lams", "There is no weight λ", "Give at least one weight λ.")
+    checks.require(usable, "lams", "A weight λ is negative or not a number", "Give numbers of at least 0.")
     checks.require(
         not usable or len(set(lams)) == len(lams),
         "lams",
-        "A weight λ is repeated in the grid",
-        "Name each weight once.",
+        "A weight λ is repeated",
+        "Give every weight once.",
     )

@@ -1,4 +1,4 @@
-"""Training of one model on one table, as a stack with a single model.
+"""Training of a single model on one table.
 
 >>> import pandas as pd
 >>> rooms = pd.DataFrame({"rooms": [1.0, 3.0]})
@@ -50,33 +50,33 @@ def train_single(
     validation: NDArray[np.int64],
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train one model on checked rows; without s or with λ = 0, the model is the standard network.
+    """Train one model on checked rows; without s, or with λ = 0, this is the standard network.
 
     Parameters
     ----------
     features
-        Features (n, p) of the predictor.
+        Features (n, p) from which the model predicts.
     y
         Target (n,).
     s
-        Sensitive features (n, d), or None for no penalty.
+        Sensitive features (n, d), or None for a training without a penalty.
     sample_weight
         Positive weights (n,), or None for equal weights.
     method, lam, objective, settings
-        Same meaning as in :class:`fairdash.training.settings.StackedModel` and
+        As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
         Seed of the initial weights and the mini-batches.
     device
         Device for training: ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation
-        Sorted numbers of the rows for early stopping; see :func:`validation_rows`.
+        Sorted numbers of the rows for early stopping, such as from :func:`validation_rows`.
     on_step
-        Same meaning as in :func:`fairdash.training.stack.train_stack`.
+        As in :func:`fairdash.training.stack.train_stack`.
 
     Returns
     -------
-    Model, stack with this single model, and number of epochs trained.
+    Predictor, result of :func:`fairdash.training.stack.train_stack`, and number of epochs of the training.
     """
     import torch
 
@@ -94,8 +94,9 @@ def train_single(
     scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
     if s is None or lam == 0:
         method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
-    # With one model, launching operations takes longer than the arithmetic, so float64 costs no additional
-    # time. With float64, row weights and repeated rows give the same result. MPS does not support float64.
+    # With one model, launching operations takes longer than computing them, so float64 takes no additional
+    # time. With float64, a row of weight 2 gives the same result as two equal rows. MPS does not support
+    # float64.
     number = torch.float32 if device == "mps" else torch.float64
 
     def table(values: NDArray[np.float64]) -> torch.Tensor:
@@ -125,7 +126,7 @@ def train_single(
 def validation_rows(
     n_rows: int, share: float, *, seed: int, groups: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Draw a share of the rows in whole groups, at least one if the share is positive, and sort them."""
+    """Draw the sorted numbers of a share of the rows (whole groups), at least one if the share is above 0."""
     code = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
     n_groups = int(code.max()) + 1
     order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_groups)
@@ -139,7 +140,7 @@ _ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predictor:
-    """Fitted predictor, which returns predictions ``factor * h(x) + shift`` in the target's units.
+    """Fitted network h, with predictions ``factor * h(x) + shift`` in the target's units.
 
     Parameters
     ----------
@@ -150,10 +151,10 @@ class Predictor:
     activation
         Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
-        Whether h(x) is the exponential of the last layer's output instead of the output itself.
+        Whether h(x) is the exponential of the output of the last layer instead of the output.
     factor, shift
-        Factor and shift that convert outputs to the target's units, including the correction that balances
-        the predictions.
+        Factor and shift that convert h(x) to the target's units, including the correction that balances
+        predictions.
     """
 
     encoder: FeatureEncoder
@@ -173,7 +174,7 @@ class Predictor:
         target_scale: TargetScale,
         settings: TrainingSettings,
     ) -> Predictor:
-        """Make the predictor from the only model of a stack."""
+        """Create a predictor from the only model in `trained`."""
         weights, biases = (
             tuple(layer.detach()[0].double().cpu().numpy().copy() for layer in layers)
             for layers in (trained.predictor.weights, trained.predictor.biases)
@@ -189,11 +190,11 @@ class Predictor:
         )
 
     def predict(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Return predictions (n,) for a table (n, p) with the encoder's columns, in any order."""
+        """Return predictions (n,) for a table (n, p) that contains the encoder's columns in any order."""
         return self.predict_encoded(self.encoder.transform(features))
 
     def predict_encoded(self, h: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Return predictions (n,) for rows encoded by the encoder, (n, q)."""
+        """Return predictions (n,) for rows (n, q) that the encoder has encoded."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = _ACTIVATIONS[self.activation](h @ weight.T + bias)
         eta = (h @ self.weights[-1].T + self.biases[-1])[:, 0]

@@ -1,7 +1,8 @@
-"""Registry of ways to divide rows into training and test rows, and the selection of holdout rows.
+"""Registry of kinds of splits into training and test rows, and selection of holdout rows.
 
-Selecting a weight λ on test rows makes its results on these rows optimistic. A claim about the selected point
-fails on other rows in about half of all selections. The selection does not use holdout rows.
+If a weight λ is selected on test rows, its results on these rows are optimistic: a statement about the
+selected model turns out wrong on other rows in about half of all cases. Holdout rows are never used for
+selection.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from fairdash.utils.seeds import Stream, rng_of
 Rows = NDArray[np.int64]
 
 RANDOM, GROUP, TIME = "random", "group", "time"
-#: Distance between the test windows of consecutive splits by time, as a share of the rows.
-_STEP = 0.05
-#: Minimum share of the rows before the earliest test window.
-_MIN_BEFORE = 0.2
+#: Share of the rows by which the test window of a split by time is earlier than that of the previous split.
+_WINDOW_STEP = 0.05
+#: Minimum share of the rows that are earlier than any test window.
+_MIN_EARLIER_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitKind:
-    """Way to divide the rows into training and test rows.
+    """Kind of split into training and test rows.
 
     Attributes
     ----------
     id
-        Name in plans, in stored runs and on the command line.
+        Id in plans, in stored runs and on the command line.
     title
         Display name.
     phrase
-        Name in a sentence, in the phrases "a … split" and "5 … splits".
+        Adjective for the phrases "1 … split" and "5 … splits".
     meaning
-        Sentence on the question that the test answers.
+        Description of the split, and of the performance that it measures.
     role
-        Role of the column that the data set must have: "group", "time" or none.
+        Role of a column that the data set must have, "group" or "time", or empty.
     draw
-        Function that returns the splits, given a data set, the number of splits, the seed and the share of
-        validation rows. The j-th split depends only on the data, the seed, this share and j, so that
-        increasing the number of splits keeps the earlier splits.
+        Function that returns splits from a data set, the number of splits, a seed and the share of validation
+        rows. The j-th split depends only on the data, the seed, this share and j, so that a larger number of
+        splits contains the same first splits.
     """
 
     id: str
@@ -60,7 +61,7 @@ class SplitKind:
     role: str = ""
 
     def mean_of(self, count: int) -> str:
-        """Describe the means for a chart's subtitle: "mean of 5 random splits"."""
+        """Describe a mean over splits, such as "mean of 5 random splits", for the subtitle of a chart."""
         return f"1 {self.phrase} split" if count == 1 else f"mean of {count} {self.phrase} splits"
 
 
@@ -73,20 +74,20 @@ def draw_splits(
     validation_share: float = 0.0,
     set_aside: Rows | None = None,
 ) -> tuple[Split, ...]:
-    """Draw splits of a kind, a key of :data:`SPLITS`.
+    """Draw splits of a kind, given by its id in :data:`SPLITS`.
 
     Parameters
     ----------
     validation_share
-        Share of the non-test rows to use as validation rows. The share does not affect the test rows.
+        Share of the rows outside the test set that become validation rows. The test rows do not depend on it.
     set_aside
-        Numbers of the rows to exclude from all splits.
+        Numbers of rows that are excluded from all splits.
 
     Raises
     ------
     OptionError
-        Raised if the data set has no column for this kind, or if its column does not allow this number of
-        splits.
+        Raised if the data set lacks the column that the kind needs, or if this column does not allow this
+        number of splits.
     """
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
@@ -99,30 +100,30 @@ def draw_splits(
 
 
 def checked_kind(dataset: Dataset, kind: str) -> str:
-    """Return the kind if the data set has the column that it requires; otherwise raise an OptionError."""
+    """Return `kind` if the data set has the column that it needs; otherwise, raise an OptionError."""
     role = get_entry(SPLITS, kind, option="split").role
     if role and getattr(dataset, role) is None:
-        raise _fault(
+        raise _option_error(
             "split",
-            f"Splits by {role} need a column with the {role}",
-            f"Choose the column of the {role}.",
+            f"Splits by {role} need a column with the role {role}",
+            f"Choose a column for the role {role}.",
         )
     return kind
 
 
 def default_kind(dataset: Dataset) -> str:
-    """Return "group" if there are groups, which random splits would leak into test rows, or "random"."""
+    """Return "group" if there are groups, which random splits would divide, otherwise "random"."""
     return RANDOM if dataset.group is None else GROUP
 
 
 def kinds_for(dataset: Dataset) -> list[str]:
-    """Return the kinds for which the data set has columns, with the default kind first."""
+    """Return the kinds whose columns the data set has, starting with the default kind."""
     kinds = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
     return sorted(kinds, key=lambda entry: entry != default_kind(dataset))
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
-    """Return the data set with these groups, (n,), or unchanged for None."""
+    """Return the data set with the groups (n,), or unchanged if they are None."""
     if groups is None:
         return dataset
     as_groups(groups, dataset.n_rows)
@@ -133,7 +134,7 @@ def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
 
 
 def check_groups(dataset: Dataset) -> None:
-    """Raise an error before training if a test could not exchange any groups."""
+    """Raise an error, before training, if a permutation test could not exchange any groups."""
     codes = as_groups(dataset.groups, dataset.n_rows)
     if codes is not None:
         for column in dataset.sensitive.columns:
@@ -155,7 +156,7 @@ def _by_group(
     assert groups is not None
     if groups.max() + 1 < 5:
         hint = "Choose a column with at least 5 groups, or random splits."
-        raise _fault("split", "There are too few groups to hold some out", hint)
+        raise _option_error("split", "There are too few groups for training and test rows", hint)
 
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -177,24 +178,25 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     assert dataset.time is not None
     time = dataset.time.to_numpy()
     splits: list[Split] = []
-    for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
-        split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
-        # Rows with the same time stay together, so windows may coincide if there are few different times.
+    for j in range(round((1 - TEST_SHARE - _MIN_EARLIER_SHARE) / _WINDOW_STEP) + 1):
+        split = _window(time, 1 - TEST_SHARE - j * _WINDOW_STEP, validation_share)
+        # Rows with the same time are in the same window, so windows may be equal if there are few different
+        # times.
         if split is not None and not any(np.array_equal(split.test, earlier.test) for earlier in splits):
             splits.append(split)
     if len(splits) < n_splits:
-        raise _fault(
+        raise _option_error(
             "n_splits",
-            f"“{dataset.time.name}” gives only {len(splits)} different splits into before and after",
-            f"Choose {len(splits)} or fewer." if splits else "Choose another column, or random splits.",
+            f"“{dataset.time.name}” allows only {len(splits)} different splits by time",
+            f"Choose at most {len(splits)} splits." if splits else "Choose another column, or random splits.",
         )
     return tuple(splits[:n_splits])
 
 
 def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Return a split with TEST_SHARE of the rows for testing, from `begin` on, or None without earlier rows.
+    """Return a split whose test window starts after the share `begin` of rows, or None if a part is empty.
 
-    Rows after the test window are not used.
+    The test window contains the share TEST_SHARE of the rows. Rows after the window are not used.
     """
     in_order, n = np.sort(time), len(time)
     first = in_order[round(begin * n)]
@@ -213,26 +215,26 @@ def _window(time: NDArray[np.float64], begin: float, validation_share: float) ->
     return Split(earlier, np.flatnonzero(inside), validation)
 
 
-def _fault(option: str, what: str, hint: str) -> OptionError:
+def _option_error(option: str, what: str, hint: str) -> OptionError:
     return OptionError.of(what, hint, column=option)
 
 
-#: All ways to divide the rows, by id.
+#: All kinds of splits, by id.
 SPLITS: Mapping[str, SplitKind] = by_id(
     SplitKind(
         id=RANDOM,
         title="At random",
         phrase="random",
-        meaning="Each row is randomly assigned to training (80 %) or test (20 %). Measures performance on "
-        "new rows like these.",
+        meaning="Rows are randomly divided into training rows (80 %) and test rows (20 %). This measures "
+        "performance on new rows of the same kind.",
         draw=_random,
     ),
     SplitKind(
         id=GROUP,
         title="By group",
         phrase="by-group",
-        meaning="80 % of the groups train, the others test, and no group is in both. Measures performance on "
-        "new groups, such as new policies (scikit-learn's GroupShuffleSplit).",
+        meaning="Groups are randomly divided into training groups (80 %) and test groups (20 %). This "
+        "measures performance on new groups, such as new policies (scikit-learn's GroupShuffleSplit).",
         role="group",
         draw=_by_group,
     ),
@@ -240,34 +242,34 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         id=TIME,
         title="By time",
         phrase="before-and-after",
-        meaning="Earlier rows train, later rows test. The first split tests on the latest fifth of the rows. "
-        "Each further split moves this window 5 % of the rows earlier and drops the rows after it. A "
-        "group may be in both, at different times.",
+        meaning="Models are trained on earlier rows and tested on later rows. The test rows of the first "
+        "split are the latest fifth of the rows. In every further split, this window moves back by 5 % of "
+        "the rows, and later rows are not used. A group may have training rows and later test rows.",
         role="time",
         draw=_by_time,
     ),
 )
 
 
-#: Default share of holdout rows, minimum number of rows in a table with a holdout, and maximum number of
-#: holdout rows. With the maximum number of holdout rows, little uncertainty remains, and further rows are
-#: more useful for training.
+#: Default share of holdout rows, minimum number of rows of a table from which holdout rows are set aside by
+#: default, and maximum number of holdout rows. With the maximum number, little uncertainty remains, and
+#: further rows are more useful for training.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetAside:
-    """Holdout rows, and predictions for them by models trained on other rows, before any evaluation.
+    """Holdout rows, and predictions for these rows by models that were trained on other rows.
 
-    The models are similar to a refit as far as possible. For each method and weight, one model is trained on
-    all other rows, with the settings and the seed of the refit. With many rows, the model of the first split
-    is used instead of this model. The mean over the models of the splits would be a different predictor,
-    which fairdash does not export.
+    For each method and weight, one model is trained on all other rows, with the same settings and seed as the
+    model for all rows that a user can export, so that both are as similar as possible. For large tables, the
+    model of the first split is used instead. The mean prediction over the models of all splits would be a
+    different predictor, which a user cannot export.
 
     Parameters
     ----------
     rows
-        Sorted row numbers (m,) in the data set.
+        Sorted numbers (m,) of the holdout rows in the data set.
     members
         One row per model, with the columns ``method``, ``lam`` and ``diverged``.
     predictions
@@ -275,11 +277,11 @@ class SetAside:
     target
         Target (m,).
     sensitive
-        Sensitive columns with m rows.
+        Sensitive columns, a frame with m rows.
     weight
         Exposures (m,), or None for equal weights.
     groups
-        Group codes (m,), or None if there are no groups.
+        Codes of the groups (m,), or None if there are no groups.
     """
 
     rows: Rows
@@ -294,7 +296,7 @@ class SetAside:
     def of(
         cls, dataset: Dataset, rows: Rows, *, members: pd.DataFrame, predictions: NDArray[np.float64]
     ) -> SetAside:
-        """Make the holdout from its data set and from predictions (K, n) for all rows of the data set."""
+        """Create the holdout from a data set and from predictions (K, n) for all rows of the data set."""
         codes = as_groups(dataset.groups, dataset.n_rows)
         return cls(
             rows=rows,
@@ -308,30 +310,30 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Return the default share of holdout rows for this number of rows, which is 0 for small tables."""
+    """Return the default share of holdout rows for a table with `n_rows` rows; 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 
 def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
-    """Draw the holdout rows, and return their sorted numbers; a share of 0 draws no rows.
+    """Draw the holdout rows, and return their sorted numbers.
 
-    The rows depend only on the data set, not on a seed. Another run on the same table therefore sets the same
-    rows aside, and cannot train or select on the holdout rows of the first run.
+    The holdout rows depend only on the data set, not on a seed. All runs on the same table therefore have the
+    same holdout rows, so that no run can use the holdout rows of another run for training or selection.
 
     Parameters
     ----------
     share
-        Share of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
+        Share of the rows to draw, from 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
-        Whether the latest rows are set aside, for splits by time. The question is then whether a model of the
-        past is valid later, so models must not use other rows of the same period. Rows with the same time
-        stay together. The holdout contains as many times as fit in the share, and at least the last one. If
-        False, rows are drawn at random, in whole groups if the data set has groups.
+        Whether to draw the latest rows, for splits by time, which test whether a model of the past is valid
+        later; models must then not use other rows of the same period. Rows with the same time stay together:
+        the holdout contains the largest number of latest times whose rows do not exceed the share, and at
+        least the last time. If False, rows (whole groups, if the data set has groups) are drawn at random.
 
     Raises
     ------
     OptionError
-        Raised if the share leaves too few rows for the holdout or for training.
+        Raised if the share gives too few rows for the holdout or for training.
     """
     n = dataset.n_rows
     if share == 0:
@@ -346,15 +348,15 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(time >= times[-max(n_times, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
-        # Groups are drawn in random order until their rows would exceed the requested number.
+        # Groups are drawn in random order as long as their rows do not exceed the requested number.
         within = np.bincount(codes)[order].cumsum() <= n_drawn
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:
         rows = np.sort(rng.permutation(n)[:n_drawn])
     if len(rows) < MIN_ROWS or n - len(rows) < MIN_ROWS:
         raise OptionError.of(
-            f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice",
-            f"Choose a share that leaves at least {MIN_ROWS} rows on either side, or 0 for none.",
+            f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice, too few or too many",
+            f"Choose a share that gives at least {MIN_ROWS} holdout rows and {MIN_ROWS} other rows, or 0.",
             column="confirmation_share",
         )
     return rows.astype(np.int64)

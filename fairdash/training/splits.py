@@ -1,4 +1,4 @@
-"""Random splits and folds; :mod:`fairdash.training.split_kinds` lists all ways to select test rows."""
+"""Random splits and folds; :mod:`fairdash.training.split_kinds` defines further kinds of splits."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Split:
-    """Sorted and disjoint row numbers of one split; splits by time omit some rows.
+    """Row numbers of one split, in three sorted and disjoint arrays; splits by time omit some rows.
 
     Parameters
     ----------
     train
-        Rows to which the model is fitted.
+        Rows to which models are fitted.
     test
-        Rows for reported results, which are not used for selection.
+        Rows on which reported results are computed; they are not used for selection.
     validation
-        Rows for the selection of λ and settings and for early stopping; may be empty.
+        Rows for early stopping and for the selection of λ and of settings; may be empty.
     """
 
     train: NDArray[np.int64]
@@ -40,28 +40,28 @@ class Split:
 
     @property
     def parts(self) -> dict[str, NDArray[np.int64]]:
-        """Return the non-empty parts by name: ``"train"``, ``"validation"``, ``"test"``."""
+        """Return the arrays that are not empty, by name: ``"train"``, ``"validation"``, ``"test"``."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in parts.items() if len(rows)}
 
 
-def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the indices of those parts (arrays of row numbers) in which a column is constant."""
+def constant_parts(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Return the indices of those `parts` (arrays of row numbers) in which a column is constant."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
 
 
 def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
-    """Check that the target varies among the training rows of each split.
+    """Check that the target is not constant in the training rows of any split.
 
     Raises
     ------
     DataError
     """
-    if constant := of_one_value(target, [split.train for split in splits]):
+    if constant := constant_parts(target, [split.train for split in splits]):
         raise DataError.of(
             f"the target has the same value in all training rows of {len(constant)} of {len(splits)} splits",
-            "Give more rows in which it differs, or split the rows otherwise (another random_state).",
+            "Give more rows with other values, or use a different random_state or kind of split.",
             column=str(target.name),
         )
 
@@ -69,7 +69,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
 def undefined_in_words(
     sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
 ) -> tuple[str, ...]:
-    """Describe in which parts dependence is undefined because a sensitive column is constant.
+    """Describe the parts in which dependence is undefined because a sensitive column is constant.
 
     Parameters
     ----------
@@ -83,15 +83,15 @@ def undefined_in_words(
     DataError
         Raised if an attribute is constant in every part.
     """
-    constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
+    constant = {str(name): constant_parts(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
         if all(len(constant[column]) == len(parts) for column in columns):
-            what = f"it has the same value in the {of.format('all')}, so dependence on it is undefined"
-            hint = "Split the rows otherwise, or choose a column with several common values."
+            what = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"
+            hint = "Use another kind of split, or choose a column with several frequent values."
             raise DataError.of(what, hint, column=name)
     return tuple(
-        f"“{name}” has the same value in the {of.format(f'{len(places)} of {len(parts)}')} "
-        f"({', '.join(str(j + 1) for j in places)}). Dependence on it is undefined there; means omit it."
+        f"“{name}” is constant in the {of.format(f'{len(places)} of {len(parts)}')} (no. "
+        f"{', '.join(str(j + 1) for j in places)}). Means of dependence do not include these splits or folds."
         for name, places in constant.items()
         if places
     )
@@ -105,11 +105,11 @@ def random_splits(
     test_share: float = TEST_SHARE,
     validation_share: float = 0.0,
 ) -> tuple[Split, ...]:
-    """Draw random splits, with 80 % training and 20 % test rows by default, as in the paper's experiments.
+    """Draw random splits, by default with 80 % training rows and 20 % test rows, as in the paper.
 
-    The j-th split depends only on `random_state` and j, so that increasing `n_splits` keeps the earlier
-    splits. `validation_share` is the share of the non-test rows to use as validation rows. This share does
-    not affect the test rows.
+    The test rows of the j-th split depend only on `random_state`, `test_share` and j, so that a larger
+    `n_splits` gives the same first splits. `validation_share` is the share of the rows outside the test set
+    that become validation rows.
     """
     n_test = round(n_rows * test_share)
     n_validation = round((n_rows - n_test) * validation_share)
@@ -124,13 +124,13 @@ def random_splits(
 def folds(
     rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
 ) -> tuple[Split, ...]:
-    """Return cross-validation splits within `rows`, in which each row is a validation row once.
+    """Return splits of `rows` for cross-validation, in which every row is a validation row exactly once.
 
     Parameters
     ----------
     groups : (n,) array, optional
-        Groups of the rows of the whole table. A group stays in one fold (scikit-learn's GroupKFold, with
-        folds of about equal size).
+        Group of each row of the whole table. All rows of a group are in the same fold (GroupKFold of
+        scikit-learn, with folds of about equal size).
 
     Raises
     ------
@@ -141,7 +141,7 @@ def folds(
     most, what = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
-            f"The {what} can't be divided into that many folds",
+            f"The {what} can't be divided into {n_folds} folds",
             f"Choose a number from 2 to {most:,}.",
             column="n_folds",
         )
@@ -165,10 +165,10 @@ def folds(
 
 
 def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None = None) -> Split:
-    """Return the split with validation rows, but without test rows.
+    """Return a split that has validation rows and no test rows.
 
-    If the split has no validation rows, a fifth of its training rows becomes validation rows. Rows of a group
-    stay together; `groups` (n,) covers the whole table.
+    If `split` has no validation rows, a fifth of its training rows become validation rows. All rows of a
+    group stay together; `groups` (n,) contains the groups of all rows of the table.
     """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
@@ -176,12 +176,12 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the rows, or a sorted random sample of `most` rows if there are more."""
+    """Return `rows`, or a sorted random sample of `most` of them if there are more than `most`."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 def initial_seed(random_state: int, split: int) -> int:
-    """Return the seed of the initial weights, which all models of a split share, so that only λ differs."""
+    """Return the seed of the initial weights, which is the same for all models of a split."""
     return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
 
 
@@ -195,14 +195,14 @@ def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train:
 
 
 def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """Return unique row numbers as an ordered array; numbers out of range raise an OptionError."""
+    """Return sorted row numbers without duplicates; numbers out of range raise an OptionError."""
     if rows is None:
         return None
     numbers = np.asarray(rows)
     whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
     if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
         raise OptionError.of(
-            "Not a list of row numbers of this data set",
+            "This is not a list of row numbers of the data set",
             f"Give whole numbers from 0 to {n_rows - 1}.",
             column="rows",
         )

@@ -1,4 +1,4 @@
-"""Training loop of K predictors and their adversaries as one stacked computation.
+"""Training loop that trains K predictors and their adversaries together.
 
 >>> import torch
 >>> data = StackData(
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
-from fairdash.training.capture import NOT_RECORDED, Repeated, stream_of_its_own
+from fairdash.training.capture import NOT_RECORDED, Repeated, separate_stream
 from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
 
-#: Function that is called after each epoch; see :func:`train_stack`.
+#: Function that is called after each epoch, as described in :func:`train_stack`.
 OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
 @dataclass(frozen=True)
 class StackData:
-    """Encoded rows of S splits of one table.
+    """Rows of one table, encoded for each of S splits.
 
     Parameters
     ----------
     x
         Features (S, N, p).
     y
-        Target (S, N, 1), scaled for the loss. Over the training rows, the scaled target has mean 0 and
-        variance 1 for squared error, and mean 1 for losses with a log link.
+        Target (S, N, 1) in the units of the loss. On the training rows, it has mean 0 and variance 1 for
+        squared error, and mean 1 for losses with a log link.
     s
         Sensitive features (S, N, d), in any units.
     train
-        Indices of the training rows of each split.
+        Numbers of the training rows of each split.
     validation
-        Indices of the validation rows of each split, which are required only with ``patience``.
+        Numbers of the validation rows of each split, which are only needed with ``patience``.
     weight
         Positive row weights (S, N, 1), or None for equal weights.
     """
@@ -79,7 +79,7 @@ class StackData:
     )
 
     def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
-        """Return s as encoded for a penalty, cached for the next leg, because large tables take seconds."""
+        """Return s, encoded for a penalty; the result is cached, because encoding may take seconds."""
         if penalty_class not in self._encoded:
             self._encoded.clear()
             self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(
@@ -88,7 +88,7 @@ class StackData:
         return self._encoded[penalty_class]
 
     def to(self, device: str) -> StackData:
-        """Return the same rows on `device`."""
+        """Return the rows, copied to `device`."""
         return StackData(
             x=self.x.to(device),
             y=self.y.to(device),
@@ -101,7 +101,7 @@ class StackData:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedStack:
-    """Stack of K trained predictors.
+    """Result of :func:`train_stack` for K models.
 
     Parameters
     ----------
@@ -112,17 +112,17 @@ class TrainedStack:
     loss
         Loss, whose link converts outputs of the networks to predictions.
     diverged
-        Whether the loss of each model became non-finite, (K,). A model that diverged keeps its last finite
+        Whether the loss of each model became infinite or NaN, (K,). A model that diverged has its last finite
         weights.
     best_epoch
-        Epoch whose weights each model has, (K,), counted from 1.
+        Number of the epoch whose weights each model has, (K,), from 1.
     factor, shift
-        Factor and shift of each model, (K,). A prediction is ``factor * h(x) + shift``, with 1 and 0 unless
-        the predictions are balanced.
+        Factor and shift of each model, (K,). A prediction is ``factor * h(x) + shift``. Without balancing,
+        the factor is 1 and the shift is 0.
     state
         State from which an interrupted training can resume, or None after the last epoch.
     note
-        Message for the user if the GPU could not record the steps, otherwise empty.
+        Message for the user if a GPU could not record the training steps, otherwise empty.
     """
 
     predictor: StackedMLP
@@ -136,9 +136,9 @@ class TrainedStack:
     note: str = ""
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
-        """Return predictions (K, N) on the scale of the training target, for encoded rows x (S, N, p)."""
+        """Return predictions (K, N), in the units of the loss, for encoded rows x (S, N, p)."""
         predictions = _predictions(self.predictor, x, self.which_split, self.loss)
-        # The multiplication is in place, because predictions for many rows take gigabytes.
+        # The array is changed in place, because predictions for many rows take gigabytes.
         predictions *= self.factor[:, None]
         predictions += self.shift[:, None]
         return predictions
@@ -159,7 +159,7 @@ def train_stack(
     """Train all `models` together.
 
     The models of a split use the same mini-batches in the same order, and models with the same seed start
-    from the same weights. Other models in the stack have no influence on a model.
+    from the same weights. The result for a model does not depend on the other models.
 
     Parameters
     ----------
@@ -170,31 +170,32 @@ def train_stack(
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     batch_seeds
-        One seed per split for the order of its mini-batches.
+        For each split, the seed of the row order.
     on_step
-        Function that is called after each predictor step with the completed share of all steps.
+        Function that is called after each step of the predictors with the completed share of all steps.
     on_epoch
-        Function that is called after each epoch with the number of the epoch, from 1, and two means over its
-        batches, (K,) each: the loss divided by that of the constant model, and the penalty Ψ. The penalty is
-        NaN during the warm-up and for methods without a penalty.
+        Function that is called after each epoch with three arguments: the number of the epoch, from 1; the
+        loss divided by that of the constant model, (K,); and the penalty Ψ, (K,). Loss and penalty are means
+        over the mini-batches of the epoch. The penalty is NaN in warm-up epochs and for methods without a
+        penalty.
     state
         State of an earlier call with the same arguments, or None to start from the beginning.
     until
-        Epoch after which to stop, unless the training ends earlier, or None to train to the end. Training in
-        parts gives exactly the same weights as training at once.
+        Number of the epoch after which to stop, unless the training ends earlier, or None to train to the
+        end. A training in several calls gives exactly the same weights as a training in one call.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
     trainer, batches, best, data = _prepared(
         data, models, objective=objective, batch_seeds=batch_seeds, device=device
     )
     which_split = [model.split for model in models]
-    remembered = () if best is None else best.remembered
-    begun = 0 if state is None else go_on(state, trainer, batches, remembered)
-    epochs = range(begun + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
+    best_tensors = () if best is None else best.best_tensors
+    first_epoch = 0 if state is None else restore_state(state, trainer, batches, best_tensors)
+    epochs = range(first_epoch + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
     last_epoch, is_over, note = _train_epochs(
         trainer, batches, settings, best, epochs=epochs, on_step=on_step, on_epoch=on_epoch
     )
-    state = None if is_over else state_of(trainer, batches, remembered, epoch=last_epoch)
+    state = None if is_over else state_of(trainer, batches, best_tensors, epoch=last_epoch)
     last = torch.full((len(models),), last_epoch)
     factor, shift = np.ones(len(models)), np.zeros(len(models))
     best_epoch = (last if best is None else best.restore()).cpu().numpy()
@@ -221,14 +222,14 @@ def _prepared(
     batch_seeds: Sequence[int],
     device: str,
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
-    """Return the trainer, its mini-batches, early stopping (None without patience) and the rows on `device`.
+    """Return trainer, mini-batches, early stopping (None without patience), and the rows on `device`.
 
-    After this function, the host reads no number from `device` within an epoch, because it would have to wait
-    for it.
+    After this function, the host does not read any number from `device` within an epoch, because it would
+    have to wait for the device.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
-    train = data.train  # The host stores the numbers of the training rows, because it draws the rows.
+    train = data.train  # The host draws the rows, so it stores their numbers.
     trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)
@@ -256,10 +257,11 @@ def _prepared(
 def _minimax_trainer(
     data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
 ) -> tuple[MinimaxTrainer, StackData]:
-    """Return the trainer of predictors and adversaries, and the rows on `device` with encoded s."""
+    """Return the trainer of predictors and adversaries, and the rows, with encoded s, on `device`."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
-    # Ranks and similar values are computed in double precision, which not every device supports.
+    # s is encoded before it is copied to the device, because ranks need double precision, which some devices
+    # lack.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
         s = data.sensitive_for(penalty_class)
@@ -300,21 +302,22 @@ def _train_epochs(
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
 ) -> tuple[int, bool, str]:
-    """Train the given epochs, or fewer if all models have stopped.
+    """Train the epochs with numbers `epochs`, or fewer if all models have stopped.
 
-    Return the last epoch, whether the training has ended, and a note if the steps could not be recorded.
+    Return the number of the last epoch, whether the training has ended, and a note (or empty text) if steps
+    could not be recorded.
     """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
     totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
 
-    def play(fair: bool) -> None:
+    def train_step(fair: bool) -> None:
         totals.add_(trainer.step(batches.take(), fair=fair))
 
     device = trainer.lam.device.type
-    step_of = {fair: Repeated(partial(play, fair), device=device) for fair in (False, True)}
+    step_of = {fair: Repeated(partial(train_step, fair), device=device) for fair in (False, True)}
     last, is_over = epochs.stop - 1, epochs.stop > settings.n_epochs
-    with stream_of_its_own(device):
+    with separate_stream(device):
         for epoch in epochs:
             fair = epoch > settings.warm_up_epochs
             totals.zero_()
@@ -327,16 +330,16 @@ def _train_epochs(
                 error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
                 on_epoch(epoch, error, dependence)
             if best is not None and fair:
-                best.look(epoch)
-                if best.is_over_after(epoch):
+                best.update(epoch)
+                if best.all_stopped(epoch):
                     last, is_over = epoch, True
                     break
-    is_refused = any(repeated.is_refused for repeated in step_of.values())
-    return last, is_over, NOT_RECORDED if is_refused else ""
+    recording_failed = any(repeated.recording_failed for repeated in step_of.values())
+    return last, is_over, NOT_RECORDED if recording_failed else ""
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
-    """Return the loss of the constant model, which predicts the mean of the training rows, (S,)."""
+    """Return, for each split, the loss (S,) of the constant model, which predicts the training rows' mean."""
     values = []
     for j, rows in enumerate(data.train):
         y = data.y[j, rows]
@@ -349,7 +352,7 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
-    """Return the same number of validation rows of each split, at most as many as one scoring allows."""
+    """Return the same number of validation rows for each split, at most :data:`ROWS_AT_ONCE`."""
     fewest = min(min(len(row) for row in validation), ROWS_AT_ONCE)
     return rows.take(
         lambda part: torch.stack([table[row[:fewest]] for table, row in zip(part, validation, strict=True)])
@@ -359,7 +362,7 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 def _balance(
     predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return factor and shift, (K,) each, that make predictions of the training rows sum to the target."""
+    """Return factor (K,) and shift (K,) that give predictions of training rows the sum of the target."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
@@ -380,7 +383,7 @@ def _balance(
 def _predictions(
     predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
 ) -> NDArray[np.float64]:
-    """Return the predictions (K, N) of the networks before balancing."""
+    """Return the predictions (K, N) of networks without balancing."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
     predictions = np.empty((len(which_split), x.shape[1]))
@@ -392,39 +395,41 @@ def _predictions(
     return predictions
 
 
-#: State of a training: weights and optimiser moments of predictors and adversaries, active models, best
-#: epochs so far, and random generators.
+#: State of an interrupted training: weights and optimiser moments of predictors and adversaries, which models
+#: have not diverged, best epochs so far, and states of random generators.
 State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
-    """Return the state after an epoch; `best` is the state of early stopping, empty without patience."""
+    """Return the state after an epoch; `best` contains the tensors of early stopping, if there is any."""
     arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
     arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    arrays["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
+    arrays["steps"] = np.array([0 if each is None else each.steps for each in _optimisers(trainer)])
     return arrays | {"epoch": np.array(epoch)}
 
 
-def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
-    """Restore the saved state of a stack, and return its epoch."""
+def restore_state(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
+    """Restore the state of a training, and return the number of its last epoch."""
     for name, tensor in _tensors(trainer, best):
         tensor.copy_(torch.from_numpy(state[name]))
     for generator, numbers in zip(batches.all_generators, state["random"], strict=True):
         generator.set_state(torch.from_numpy(numbers.copy()))
-    for player, steps in zip(_players(trainer), state["steps"].tolist(), strict=True):
-        if player is not None:
-            player.steps = steps
+    for optimiser, steps in zip(_optimisers(trainer), state["steps"].tolist(), strict=True):
+        if optimiser is not None:
+            optimiser.steps = steps
     return int(state["epoch"])
 
 
-def _players(trainer: MinimaxTrainer) -> tuple[StackedAdam | None, ...]:
+def _optimisers(trainer: MinimaxTrainer) -> tuple[StackedAdam | None, ...]:
     return trainer.descent, trainer.ascent
 
 
 def _tensors(trainer: MinimaxTrainer, best: Sequence[Tensor]) -> Iterator[tuple[str, Tensor]]:
     yield "alive", trainer.alive
-    for name, player in zip(("descent", "ascent"), _players(trainer), strict=True):
-        yield from ((f"{name}_{k}", each) for k, each in enumerate(() if player is None else player.buffers))
+    for name, optimiser in zip(("descent", "ascent"), _optimisers(trainer), strict=True):
+        yield from (
+            (f"{name}_{k}", each) for k, each in enumerate(() if optimiser is None else optimiser.buffers)
+        )
     yield from ((f"best_{k}", each) for k, each in enumerate(best))

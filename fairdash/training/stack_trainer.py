@@ -1,4 +1,4 @@
-"""Training of stacks of models on a data set in legs of a few seconds; a run can resume after each leg."""
+"""Training of models in batches (“stacks”), in parts (“legs”) of a few seconds that a run can resume."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairdash.jobs.steps import Found, StepRunner
 from fairdash.training.device import (
     OutOfMemoryError,
     StackMemory,
-    naming_lack_of_memory,
+    convert_memory_errors,
 )
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_stack
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
     from fairdash.training.stack import StackData, State
 
-#: Approximate time of a leg, in seconds on a slow core, and maximum number of legs of a stack.
-SECONDS_A_LEG, MAX_LEGS = 5.0, 20
-#: Time, in seconds on a slow core, per training row and unit of :func:`work_of`.
-_SECONDS_A_ROW = 1e-6
-#: Time, in seconds, per mini-batch on a GPU, for any number of models.
-_SECONDS_A_BATCH = 3e-4
-#: Key of an encoding: the split, the power of the loss, and the embedding of the architecture.
+#: Approximate time of a leg, in seconds on a slow core, and maximum number of legs per stack.
+SECONDS_PER_LEG, MAX_LEGS = 5.0, 20
+#: Estimated time, in seconds on a slow core, per training row and unit of :func:`work_of`.
+_SECONDS_PER_ROW = 1e-6
+#: Estimated time, in seconds, of a step on a GPU, for any number of models.
+_SECONDS_PER_BATCH = 3e-4
+#: Key of an encoding: index of the split, variance power of the loss, and embedding of the architecture.
 _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
 class StackTrainer:
-    """Context that the stacks of one call share: the device, and the data set encoded per split and loss."""
+    """Trainer of the stacks of one call, which caches the data set, encoded per split, loss and embedding."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class StackTrainer:
         self._stacked: dict[tuple[_Key, ...], StackData] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """Return the rows encoded for the model's split, loss and architecture."""
+        """Return the rows, encoded for the split, the loss and the architecture of a model."""
         key, settings = _key_of(model), model.settings
         if key not in self._encoded:
             self._encoded[key] = encode_rows(
@@ -88,24 +88,25 @@ class StackTrainer:
         state: State | None = None,
         until: int | None = None,
     ) -> Found:
-        """Train a stack or one of its legs; too little memory on the device raises an OutOfMemoryError.
+        """Train models together, to the end or for some epochs.
 
         Parameters
         ----------
         state, until
-            Same meaning as in :func:`fairdash.training.stack.train_stack`.
+            As in :func:`fairdash.training.stack.train_stack`.
 
         Returns
         -------
-        State from which to resume. After the last epoch, the result instead has the keys ``note`` for the
-        user, which may be empty, ``diverged`` and ``best_epoch``, (K,), and ``predictions`` (K, n) for all
-        rows in the target's units. If requested, the result also contains the importance as ``features``,
-        ``error`` and ``reliance``, and the networks in the form that :meth:`network` reads.
+        If the training has not ended, the state from which to resume it. Otherwise, a map with the keys
+        ``note`` (a message for the user or empty), ``diverged`` (K,), ``best_epoch`` (K,) and ``predictions``
+        (K, n), for all rows, in the target's units. If requested, the map also contains the importance
+        (``features``, ``error`` and ``reliance``) and the networks in the form that :meth:`network` reads. If
+        memory is too small, an OutOfMemoryError is raised.
         """
         from fairdash.training.stack import train_stack
 
         used = sorted({model.split for model in stack})
-        with naming_lack_of_memory():
+        with convert_memory_errors():
             data = self._data(stack, used)
             trained = train_stack(
                 data,
@@ -150,13 +151,13 @@ class StackTrainer:
                 data.x,
                 device=self.device,
                 blocks=self.encoded(stack[0]).encoder.blocks,
-                # The completed share does not change, but the call lets the caller cancel the training.
+                # The completed share stays 1, but the caller can cancel the training in this call.
                 on_feature=lambda: report.step(1.0),
             )
         return {**result, **importance}
 
     def network(self, model: StackedModel, result: Found, k: int) -> Predictor:
-        """Return the k-th model of a stack, given the result of :meth:`train`."""
+        """Return the k-th network from the result of :meth:`train`."""
         encoded, settings = self.encoded(model), model.settings
         layers = [result[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
         return Predictor(
@@ -170,7 +171,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many models like this one fit in a stack, given the CPU's cache or the GPU's memory."""
+        """Return how many models of the size of `model` can be trained together on the device."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -182,7 +183,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the encoded rows of the splits `used` for a stack; the last result is cached."""
+        """Return the rows, encoded for each of the splits `used`; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData
@@ -215,7 +216,7 @@ def _key_of(model: StackedModel) -> _Key:
 def train_in_legs(
     trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, run_step: StepRunner
 ) -> tuple[Found | None, list[pd.DataFrame]]:
-    """Return the result of :meth:`StackTrainer.train`, or None if a stack does not fit, and the curves."""
+    """Return the result of :meth:`StackTrainer.train` (None if memory is too small), and the curves."""
     n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
     result: Found | None = None
     curves: list[pd.DataFrame] = []
@@ -233,33 +234,33 @@ def train_in_legs(
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
-    """Return the approximate relative training time of the models, in which adversary steps dominate."""
+    """Return the approximate training time of models in relative units; adversary steps take most of it."""
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
-            continue  # All tariffs together take less time than one network.
+            continue  # All tariffs take less time than one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         share = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
         steps = 1 + (model.settings.adversary_steps - 1) * share if method.adversarial else closed_form
-        # With large batches, an epoch uses the rows of a small table several times.
+        # For methods with large mini-batches, an epoch may use the rows of a small table several times.
         passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
         total += model.settings.n_epochs * (1.0 + steps) * passes
     return total
 
 
 def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
-    """Estimate the training time, in seconds on a slow core, for the given numbers of rows."""
-    return work_of(models) * n_rows * _SECONDS_A_ROW
+    """Estimate the training time of models on `n_rows` training rows, in seconds on a slow core."""
+    return work_of(models) * n_rows * _SECONDS_PER_ROW
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """Return the number of legs, which depends only on plan and data and is the same in a resumed job."""
+    """Return the number of legs, which depends only on plan, data and device, not on the current job."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
-        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
-    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
+        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_PER_BATCH
+    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_PER_LEG)))
 
 
 def _leg(
@@ -269,12 +270,11 @@ def _leg(
     before: Found | None,
     until: int,
 ) -> Found:
-    """Train one leg, starting at the end of the previous leg."""
+    """Train one leg, from the end of the previous leg to the epoch `until`."""
     report.begin()
     try:
         result = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # The trainer stores that a stack does not fit, so that a resumed run does not try the same stack
-        # again.
+        # This result is stored, so that a resumed run does not try to train the same stack again.
         return {"fits": False}
     return {**result, "curves": report.end(), "fits": True}

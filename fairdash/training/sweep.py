@@ -1,4 +1,4 @@
-"""Plan of a sweep over methods, weights λ and splits of one data set, and its training in stacks."""
+"""Plan of a run over methods, weights λ and splits of one data set, and training of its models."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fairdash.jobs.steps import StepRunner, independent, reused, run_directly, w
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
-    LAMS_OF_FIRST_LOOK,
-    LAMS_OF_FIRST_TARIFFS,
     MANY_ROWS,
     N_SPLITS,
     N_SPLITS_OF_MANY_ROWS,
+    PREVIEW_LAMS,
+    PREVIEW_TARIFF_LAMS,
     VALIDATION_SHARE,
     default_methods,
     default_n_splits,
@@ -56,30 +56,29 @@ from fairdash.utils.registry import get_entry
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """Objective, settings, device and seed of a training.
+    """Options that all plans share: objective, splits, settings, device and seed.
 
     Parameters
     ----------
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     random_state
-        Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
-        :mod:`fairdash.utils.seeds`.
+        Seed of splits, folds, initial weights, mini-batches and permutations (:mod:`fairdash.utils.seeds`).
     split
-        Id in :data:`fairdash.training.split_kinds.SPLITS`, which determines how test rows are selected.
+        Id in :data:`fairdash.training.split_kinds.SPLITS`, which determines how test rows are drawn.
     confirmation_share
-        Share of the rows to set aside as a holdout before all else, 0 to below 1. Holdout rows are not used
-        until a selected point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
+        Share of the rows, from 0 to below 1, that are set aside as holdout rows before splits are drawn.
+        Holdout rows are used only once, to confirm a selected model (:mod:`fairdash.training.split_kinds`).
     settings
-        Architecture and schedule of the models or, in a search, the settings that all candidates share.
+        Training settings of the models or, in a search, settings that all candidates share.
     device
-        Device for training: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. The value ``"auto"`` uses a GPU
-        if the training is long enough to be faster on it.
+        Device for training: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the
+        training is so long that a GPU is faster.
 
     Raises
     ------
     OptionError
-        Raised if options are invalid; the error lists all invalid options.
+        Raised if options are not valid; the error lists all of these options.
     """
 
     objective: str = "demographic_parity"
@@ -87,8 +86,8 @@ class TrainingPlan:
     split: str = RANDOM
     confirmation_share: float = option(
         *(0.0, "Share of the rows set aside to confirm the choice"),
-        "These rows stay unused until you open them. Do so once, to check the point that you have chosen. "
-        "By default, they are a fifth of a table of 5,000 rows or more, and at most 10,000 rows.",
+        "These rows stay unused until you open them once, to check the model that you have chosen. By "
+        "default, a fifth of the rows of a table with at least 5,000 rows is set aside, at most 10,000 rows.",
         within="[0, 1)",
         step=0.05,
     )
@@ -104,17 +103,17 @@ class TrainingPlan:
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
-        """Check the additional options of a plan."""
+        """Check the options that a subclass adds."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
-        """Draw the holdout rows; errors as in :func:`fairdash.training.split_kinds.draw_set_aside`."""
+        """Draw the holdout rows with :func:`fairdash.training.split_kinds.draw_set_aside`."""
         checked_kind(dataset, self.split)
         return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan(TrainingPlan):
-    """Fields that all searches share; a search compares candidates of one method by cross-validation.
+    """Options that all searches share; a search compares candidates of one method by cross-validation.
 
     Parameters
     ----------
@@ -123,11 +122,13 @@ class SearchPlan(TrainingPlan):
     n_folds
         Number of folds of the cross-validation, at least 2.
     objective, random_state, split, settings, device
-        Same meaning as in :class:`TrainingPlan`.
+        As in :class:`TrainingPlan`.
     """
 
     method: str = DEFAULT_METHOD
-    n_folds: int = option(5, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
+    n_folds: int = option(
+        5, "Folds", "Number of folds of the cross-validation.", within="[2, inf)", word="folds"
+    )
 
     def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
@@ -135,47 +136,51 @@ class SearchPlan(TrainingPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(TrainingPlan):
-    """Plan of a sweep: the models to train on a data set.
+    """Plan of a run: the models to train on a data set.
 
     Parameters
     ----------
     methods
-        Ids in :data:`fairdash.training.methods.METHODS`. The method ``"standard"`` is trained once per split,
-        and other methods are trained once per split and λ. Alternatively, the methods ``"standard"`` and
-        ``"fair_tariff"`` give a GLM and tariffs.
+        Ids in :data:`fairdash.training.methods.METHODS`. For ``"standard"``, one model is trained per split;
+        for other methods, one model is trained per split and λ. The methods ``("standard", "fair_tariff")``
+        give tariffs instead of networks, with the GLM as the standard model.
     lams
-        Distinct weights λ ≥ 0 of the penalty Ψ, relative to a loss in units of the constant model's loss.
+        Distinct weights λ ≥ 0 of the penalty Ψ in L + λ Ψ, where the loss L is 1 for the constant model.
     n_splits
-        Number of splits, each with a fifth of the rows for testing.
+        Number of splits. In each split, a fifth of the rows are test rows.
     validation_share
-        Share of the non-test rows to use as validation rows, 0 to below 1.
+        Share of the rows outside the test set that become validation rows, from 0 to below 1.
     tune
-        Whether :func:`fairdash.training.crossvalidation.tune` first selects learning rate and weight decay on
-        the validation rows of each split. The selected values replace the values in `settings`.
+        Whether :func:`fairdash.training.crossvalidation.tune` first selects the weight decay on the
+        validation rows of each split. Its values of weight decay and learning rate then replace those in
+        `settings`.
     find_lams
-        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front. The found
-        weights replace `lams`; their number is the number of `lams`.
+        Whether to replace `lams` by the same number of weights found by
+        :func:`fairdash.training.pilot.find_lams`.
     tariff
-        Whether a run also fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at the weights of the plan. The
-        tariffs are not models of the sweep itself.
+        Whether a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at weights λ of the same
+        number. :meth:`models` does not list these tariffs.
     objective, random_state, split, confirmation_share, settings, device
-        Same meaning as in :class:`fairdash.training.sweep.TrainingPlan`.
+        As in :class:`fairdash.training.sweep.TrainingPlan`.
 
     Raises
     ------
     OptionError
-        Raised if options are invalid; the error lists all invalid options.
+        Raised if options are not valid; the error lists all of these options.
     """
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
     n_splits: int = option(
-        N_SPLITS, "", "More splits give more precise figures but take longer.", within="[1, inf)"
+        N_SPLITS,
+        "",
+        "With more splits, results are more precise, but training takes longer.",
+        within="[1, inf)",
     )
     validation_share: float = option(
         *(0.0, "Share of the training rows used for validation"),
-        "Validation rows choose a point of the trade-off and stop training early. Without them, choices "
-        "would have to use the test rows.",
+        "Validation rows are used to choose a model and to stop training early. Without validation rows, "
+        "test rows would have to be used for this choice.",
         within="[0, 1)",
         step=0.05,
     )
@@ -186,19 +191,21 @@ class Sweep(TrainingPlan):
     def _check(self, checks: Checks) -> None:
         for method in self.methods:
             get_entry(PATHS, method, option="method")
-        alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
-        hint = "Name “fair_tariff” only with “standard”, or train tariffs in addition to networks."
-        checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
+        is_valid_choice = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
+        hint = "Combine “fair_tariff” only with “standard”, or train networks with the option tariff=True."
+        checks.require(
+            is_valid_choice, "methods", "“fair_tariff” can't be combined with methods for networks", hint
+        )
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
             "methods",
-            "No method, or one named twice",
-            "Name each method once.",
+            "There is no method, or a method is repeated",
+            "Give every method once.",
         )
         check_lams(checks, self.lams, needed=self.methods != (STANDARD,))
 
     def splits(self, dataset: Dataset) -> tuple[Split, ...]:
-        """Draw the splits of a data set; errors as in :func:`fairdash.training.split_kinds.draw_splits`."""
+        """Draw the splits of a data set with :func:`fairdash.training.split_kinds.draw_splits`."""
         return draw_splits(
             dataset,
             self.split,
@@ -209,18 +216,18 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for this number of rows; ``"auto"`` uses a GPU if training takes long enough."""
+        """Return the device for a table with `n_rows` rows; ``"auto"`` uses a GPU only for long trainings."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe those defaults in `then` that have changed since; the text is empty if no default has."""
+        """Describe values of this plan that were defaults (`then`) and have changed since, or return ""."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
         """List all models of the plan, ordered by method, split and λ.
 
-        The argument `settings` contains the settings of each split; None uses the plan's settings for all
-        splits.
+        The argument `settings` contains the settings of each split, or is None if all splits use those of the
+        plan.
         """
         return tuple(
             StackedModel(method, float(lam), of_split, split, initial_seed(self.random_state, split))
@@ -246,14 +253,14 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the sweep for a data set; None selects a value from the data (see :func:`fairdash.sweep`)."""
+    """Return the plan of a run, in which None is replaced by a value that suits the data."""
     training = default_settings(dataset) if settings is None else settings
-    own_methods = default_methods(dataset) if methods is None else tuple(methods)
+    chosen_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
     return Sweep(
-        methods=own_methods,
+        methods=chosen_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
-        find_lams=find_lams and own_methods != (STANDARD,),
+        find_lams=find_lams and chosen_methods != (STANDARD,),
         objective=objective,
         n_splits=default_n_splits(dataset.n_rows) if n_splits is None else n_splits,
         random_state=random_state,
@@ -261,25 +268,24 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=training,
-        # For a table with many rows, the default weight decay is smaller and at least as good as all decays
-        # in the grid.
+        # For large tables, the default weight decay is smaller than all candidates and at least as good.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
-        # Prices are filed as tables, so tariffs are the default only for losses with a log link.
+        # Tariffs are a default only for losses with a log link, because these losses suit prices and claims.
         tariff=training.loss_function.has_log_link if tariff is None else tariff,
         device=device,
     )
 
 
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
-    """Return the plan of a preview with one split of the sweep's first fair method.
+    """Return the plan of a preview, which has one split and only the first fair method of `plan`.
 
-    If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs use all rows in
-    seconds, and detecting a link may require all rows. If the preview uses a sample, `n_rows` is the size of
-    this sample, which determines the schedule.
+    If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs are fitted to all
+    rows in seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of
+    the rows, `n_rows` is its size, to which numbers of epochs and rows per batch are adapted.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
-        return replace(plan, lams=LAMS_OF_FIRST_TARIFFS, find_lams=False) if plan.find_lams else plan
+        return replace(plan, lams=PREVIEW_TARIFF_LAMS, find_lams=False) if plan.find_lams else plan
     settings = plan.settings
     if n_rows is not None:
         schedule: dict[str, Any] = budget_of(training_rows(n_rows))
@@ -287,7 +293,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     return replace(
         plan,
         methods=plan.methods[:2],
-        lams=LAMS_OF_FIRST_LOOK if plan.find_lams else plan.lams,
+        lams=PREVIEW_LAMS if plan.find_lams else plan.lams,
         find_lams=False,
         n_splits=1,
         tariff=False,
@@ -296,7 +302,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a shorter plan with the first fair method and few splits, or None if none is shorter."""
+    """Return a plan with only the first fair method and few splits, or None if this would not be shorter."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -315,25 +321,25 @@ def train_sweep(
     progress: OnProgress | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Train every model of `sweep` on `dataset`; errors as in :func:`fairdash.training.models.train_models`.
+    """Train all models of a plan on a data set, with :func:`fairdash.training.models.train_models`.
 
     Parameters
     ----------
     importance
-        Whether to compute the permutation importance of every feature in every model.
+        Whether to compute the permutation importance of features for every model.
     confirms
-        Whether one model per method and λ predicts the holdout rows, if there are any. The model for the
-        holdout rows is trained on all other rows or, in tables with many rows, is the model of the first
-        split. If False, the holdout rows are not used at all.
+        Whether to predict the holdout rows, if there are any, with one model per method and λ. This model is
+        trained on all other rows or, for large tables, is the model of the first split. If False, holdout
+        rows are not used at all.
     brief
-        Whether to reuse the standard models from tuning if training would return the same models. The reused
-        models have no training curves and no importance.
+        Whether to use the standard models from the comparison of weight decays if training would give exactly
+        the same models. These models have no training curves and no importance.
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are under ``"tuning/"``,
-        ``"train/"`` and ``"set-aside/"``.
+        Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
+        The steps are ``"tuning/…"``, ``"train/…"`` and ``"set-aside/…"``.
     """
     report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
@@ -351,9 +357,9 @@ def train_sweep(
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    aside = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
+    holdout_rows = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
-    # Training on all other rows takes about as long as training one split.
+    # Training the models for the holdout rows takes about the same time as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
@@ -376,13 +382,13 @@ def train_sweep(
         return _predict_set_aside(
             dataset,
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
-            aside,
+            holdout_rows,
             device,
             lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
             within(run_step, "set-aside"),
         )
 
-    # The two tasks are independent, so they may run at the same time.
+    # The training for the splits and that for the holdout rows may run at the same time.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -394,27 +400,27 @@ def train_sweep(
     notes = trained.notes
     if diverged:
         notes += (
-            f"{diverged} of {len(trained.members)} models diverged; they keep their last finite weights "
-            "and are left out of the means.",
+            f"{diverged} of {len(trained.members)} models diverged. These models have their last finite "
+            "weights, and means do not include them.",
         )
     trained = replace(trained, tuning=tuning, notes=notes)
-    if not len(aside):
+    if not len(holdout_rows):
         return trained
     if confirms and holdout is None:
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
-        holdout = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
-    # The models of the splits must not reveal results for the holdout rows.
-    trained.predictions[:, aside] = np.nan
+        holdout = SetAside.of(dataset, holdout_rows, members=members, predictions=trained.predictions[first])
+    # Results for the holdout rows must not be visible, so predictions of the splits' models are removed.
+    trained.predictions[:, holdout_rows] = np.nan
     return replace(trained, set_aside=holdout)
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
-    """Return whether additional models, trained on all other rows, predict the holdout rows.
+    """Return whether additional models are trained, on all other rows, to predict the holdout rows.
 
-    In tables with many rows, the models of the first split predict the holdout rows, because these models
-    hardly differ from the additional ones and have not used the holdout rows either. Splits by time always
-    need additional models, because their first split trains on the oldest rows only.
+    For large tables, the models of the first split predict the holdout rows; they have not used these rows,
+    and hardly differ from additional models. Splits by time always need additional models, because the first
+    split does not use the most recent rows for training.
     """
     return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
 

@@ -159,7 +159,7 @@ def test_the_model_card_has_data_settings_versions_and_figures():
 def test_a_failed_model_job_states_the_reason():
     for options, settings, said in (
         ({"method": "magic"}, QUICK, "magic"),
-        ({"lam": -1.0}, QUICK, "not a usable weight λ"),
+        ({"lam": -1.0}, QUICK, "the weight λ is not valid"),
         ({}, replace(QUICK, lr=1e200), "diverged"),
     ):
         job = create_model(SOURCE, replace(PLAN, settings=settings), **(ASKED | options))

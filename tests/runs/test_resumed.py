@@ -47,7 +47,7 @@ class Kept:
 @pytest.fixture(autouse=True)
 def short_legs(monkeypatch):
     """Stages of one or a few epochs, as for a large table."""
-    monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
+    monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_PER_LEG", 2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def job(request, dataset):
     carry_out = JOBS[request.param]
     undisturbed = carry_out(dataset, lambda name, compute, /: compute())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
+        patch.setattr("fairdash.training.stack_trainer.SECONDS_PER_LEG", 2e-3)
         kept = Kept()
         assert_same(carry_out(dataset, kept), undisturbed)
     assert len(kept.asked) >= 5, "the training is cut finely"

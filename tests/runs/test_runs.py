@@ -79,7 +79,7 @@ def test_a_run_states_which_of_its_defaults_have_changed_since():
     assert not Run.create(replace(spec, defaults=current_defaults())).other_defaults
     # Seven splits were chosen by the user; the default number was different then too.
     assert Run.create(replace(spec, defaults=then)).other_defaults == (
-        "This run was made by fairdash 0.0.9 with other defaults: "
+        "fairdash 0.0.9, which made this run, had other defaults: "
         "methods standard, hgr_nn (now standard, hgr_spline, chi2_kde, hgr_nn)."
     )
     # Imported runs may contain any values.

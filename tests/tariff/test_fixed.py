@@ -106,7 +106,10 @@ def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums
         assert fd.rate(each, table) == pytest.approx(model.predict(table), rel=1e-12)
     sea, north = (fd.rate(glm, table.assign(region=each)) for each in ("sea", "north"))
     assert sea / north == pytest.approx(2.5, rel=1e-12)
-    assert "These relativities are fixed in advance, not fitted: “region”, “class”." in model.formula()
+    assert (
+        "The relativities of these factors are fixed in advance, not fitted: “region”, “class”."
+        in model.formula()
+    )
     figure = factor_figure(own, own, "region", theme=LIGHT, after_name="λ = 0.3")
     assert list(figure.data[0].x) == ["north", "south", "sea", "(missing)"]
 
@@ -120,8 +123,8 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
     other.loc[[4, 7], "region"] = ["moon", None]
     places = {"region": "rows 5, 8 (2 places)", "class": "rows 91, 92, 93, 94, 95, … (10 places)"}
     says = [
-        f"Column “{name}”: its relativities are fixed, and there is none for the cells in {rows}. "
-        "Add the level to those in fixed, None for missing cells, or correct the cells."
+        f"Column “{name}”: the relativities of this column are fixed, but no relativity is given for the cells in {rows}. "
+        "Add these levels to fixed, with None for missing cells, or correct the cells."
         for name, rows in places.items()
     ]
     with pytest.raises(DataError) as caught:
@@ -141,9 +144,9 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
         ({"region": 1.2}, {}, "“region” has no relativities"),
         ({"class": {50: 1.0, "50": 1.1}}, {}, "a level of “class” appears twice"),
         ({"age": {50: 1.0}}, {}, "there is no feature called “age”"),
-        (FIXED, {"bands": {"class": 3}}, "the relativities of “class” are fixed, and none is fitted"),
-        (FIXED, {"interactions": [("zone", "region")]}, "of “region” are fixed, and none is fitted"),
-        (FIXED, {"loss": "squared_error"}, "premiums of this loss add up"),
+        (FIXED, {"bands": {"class": 3}}, "the relativities of “class” are fixed, so this option has no effect"),
+        (FIXED, {"interactions": [("zone", "region")]}, "of “region” are fixed, so this option has no effect"),
+        (FIXED, {"loss": "squared_error"}, "this loss gives an additive tariff"),
     ],
 )  # fmt: skip
 def test_invalid_fixed_relativities_are_refused(fixed, options, says):
@@ -219,7 +222,9 @@ def test_a_cap_of_zero_returns_the_existing_premiums_if_their_income_is_the_same
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)
     assert found.premiums == pytest.approx(existing, rel=1e-12)
-    with pytest.raises(DataError, match=r"with changes of at most 0 % it is between 200 and 200 .* give 220"):
+    with pytest.raises(
+        DataError, match=r"with changes of at most 0 %, .* is between 200 and 200, .* give 220"
+    ):
         fd.cap_premiums([110.0, 330.0], [100.0, 300.0], max_change=0)
 
 
@@ -228,8 +233,8 @@ def test_an_income_unreachable_under_the_cap_is_refused_with_the_reachable_range
     with pytest.raises(DataError) as caught:
         fd.cap_premiums([income - 5, income + 5], [100.0, 100.0], max_change=0.1)
     assert str(caught.value) == (
-        "No common factor keeps the income: with changes of at most 10 % it is between 90 and 110 per unit of "
-        f"weight, and the new premiums give {income:g}. Raise max_change, or scale the existing or the new premiums to "
+        "No common factor keeps the income: with changes of at most 10 %, the income per unit of weight is "
+        f"between 90 and 110, but the new premiums give {income:g}. Raise max_change, or scale the existing or the new premiums to "
         "the same income first."
     )
 
@@ -239,8 +244,8 @@ def test_an_income_unreachable_under_the_cap_is_refused_with_the_reachable_range
     [
         ({"premiums": [np.inf, 0.0]}, "“premiums”: there is no number above 0 in rows 1, 2"),
         ({"existing": [np.nan, -1.0]}, "“existing”: there is no number above 0 in rows 1, 2"),
-        ({"sample_weight": [0.0, 0.0]}, "“sample_weight”: these weights can't be used"),
-        ({"sample_weight": [-1.0, 2.0]}, "“sample_weight”: these weights can't be used"),
+        ({"sample_weight": [0.0, 0.0]}, "“sample_weight”: the weights are not valid"),
+        ({"sample_weight": [-1.0, 2.0]}, "“sample_weight”: the weights are not valid"),
         ({"existing": [1.0]}, "do not have one value per row"),
         ({"premiums": [], "existing": []}, "do not have one value per row"),
         *(({"max_change": each}, "max_change") for each in (-0.1, np.nan, "10 %", True)),

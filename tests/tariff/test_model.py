@@ -191,7 +191,7 @@ def test_data_that_cannot_be_used_is_named():
         fd.FairTariff(lam=0).fit(table.assign(name=[f"policy {i}" for i in range(1500)]), claims)
     with pytest.raises(DataError, match="gamma"):
         fd.FairTariff(lam=0, loss="gamma").fit(table, claims)
-    with pytest.raises(OptionError, match="needs the sensitive"):
+    with pytest.raises(OptionError, match="needs sensitive"):
         fd.FairTariff().fit(table, claims)
 
 

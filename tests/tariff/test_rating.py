@@ -106,7 +106,7 @@ def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_
     assert [(each.column, each.count) for each in caught.value.problems] == [("bonus", 1), ("zone", 2)]
     assert "rows 3, 6 (2 places)" in str(caught.value)
     assert 'unknown="base"' in str(caught.value)
-    with pytest.warns(UserWarning, match=r"count as the base, in: “bonus” \(1\), “zone” \(2\)"):
+    with pytest.warns(UserWarning, match=r"are treated as the base, in: “bonus” \(1\), “zone” \(2\)"):
         expected = model.predict(other)
     assert fd.rate(relativities, other, unknown="base") == pytest.approx(expected, rel=1e-9)
     with pytest.raises(OptionError, match="unknown"):
@@ -138,10 +138,10 @@ def test_a_handwritten_table_of_relativities_can_be_used_for_rating():
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        ({"kind": (2, "levels")}, "rows 4 .* another kind"), ({"kind": (0, "level")}, "must have exactly one base"),
+        ({"kind": (2, "levels")}, "rows 4 .* a kind other"), ({"kind": (0, "level")}, "must have exactly one base"),
         ({"relativity": (2, 0.0)}, "rows 4 .* no number above 0"),
         ({"relativity": (2, np.nan)}, "rows 4 .* no number above 0"),
-        ({"factor": (2, None)}, "rows 4 .* name none"), ({"level": (2, None)}, "rows 4 .* do not name their level"),
+        ({"factor": (2, None)}, "rows 4 .* have no factor"), ({"level": (2, None)}, "rows 4 .* have no level"),
         ({"level": (2, "A")}, "appears twice"), ({"at": (4, 20.0)}, "appears twice"),
         ({"from": (6, 11.0)}, "leave a gap"), ({"to": (6, 11.0)}, "leave a gap"),
         ({"factor": (4, "zone")}, "several kinds"),
@@ -153,7 +153,7 @@ def test_an_invalid_table_of_relativities_is_refused_with_the_reason(cells, says
 
 
 def test_tables_and_files_that_are_not_tariffs_are_refused(tmp_path):
-    with pytest.raises(DataError, match="“relativity” or one called “points”"):
+    with pytest.raises(DataError, match="“relativity” or “points”"):
         fd.rate(pd.DataFrame({"factor": ["a"], "kind": ["base"]}), pd.DataFrame({"a": [1]}))
     with pytest.raises(OptionError, match=r"\.csv or an \.xlsx"):
         export(_changed(), tmp_path / "t.pkl")
@@ -177,9 +177,9 @@ def test_an_oversized_tariff_file_is_refused_within_limited_memory(tmp_path):
 @pytest.mark.parametrize(
     ("header", "row", "says"),
     [
-        (["a", "b"], [1, 2], "has no columns"),
-        (["factor", "kind", "relativity", "points"], ["zone", "level", 1, 1], "has no columns"),
-        (["factor", "kind", "relativity"], None, "has no columns"),
+        (["a", "b"], [1, 2], "needs rows and columns"),
+        (["factor", "kind", "relativity", "points"], ["zone", "level", 1, 1], "needs rows and columns"),
+        (["factor", "kind", "relativity"], None, "needs rows and columns"),
         (["factor", "kind", "kind", "relativity"], ["", "base", "base", 1], "appears twice in its header"),
         (["factor", "kind", "relativity"], ["", "base", "much"], "column “relativity”"),
         (["factor", "kind", "relativity"], ["\\" + "[" * 30_000, "base", 1], "column “factor”"),
@@ -254,7 +254,7 @@ def test_numbers_outside_all_intervals_are_refused_with_their_rows_or_rated_as_t
 
 @pytest.mark.parametrize("unknown", ["error", "base"])
 def test_levels_that_match_nothing_are_refused(unknown: str) -> None:
-    with pytest.raises(DataError, match="o cell matches any"):
+    with pytest.raises(DataError, match="o cell of this column matches"):
         fd.rate(table("zone", ["A", "B"], [1.0, 2.0]), pd.DataFrame({"zone": ["a", "b"]}), unknown=unknown)
     with pytest.raises(DataError, match="contrasts of an ordered factor"):
         fd.rate(table("bonus", [".L", ".Q"], [0.7, 0.9]), pd.DataFrame({"bonus": ["low"]}), unknown=unknown)
@@ -278,5 +278,5 @@ def test_the_base_rate_row_of_a_table_is_recognised_without_a_column_of_kinds(ba
 
 def test_a_table_of_coefficient_names_is_refused_with_advice_to_split_them() -> None:
     coefficients = pd.DataFrame({"term": ["(Intercept)", "zoneB"], "relativity": [100.0, 1.2]})
-    with pytest.raises(DataError, match="split a coefficient's name such as zoneB"):
+    with pytest.raises(DataError, match="split a coefficient's name, such as zoneB"):
         fd.rate(coefficients, pd.DataFrame({"zone": ["B"]}))

@@ -143,7 +143,7 @@ def test_the_cost_of_monotone_curves_is_shown():
     [
         ({"monotone": {"zone": 1}}, r"“zone” is a category.*List its levels"),
         ({"monotone": {"height": 1}}, r"no feature called “height”.*Name columns"),
-        ({"monotone": {"bonus": 2}}, r"“bonus” has no direction.*Give \+1"),
+        ({"monotone": {"bonus": 2}}, r"“bonus” has no valid direction.*Give \+1"),
         ({"monotone": {"group": 1}, "categorical_features": ["group"]}, "“group” is a category"),
         ({"monotone": {"bonus": 1}, "interactions": [("bonus", "zone")]}, "“bonus” is in an interaction"),
         ({"monotone": {"garage": 1}, "fixed": {"garage": {True: 1, False: 1.1}}}, "“garage” are fixed"),
@@ -151,7 +151,7 @@ def test_the_cost_of_monotone_curves_is_shown():
         ({"monotone": {"zone": ["A", "B"]}}, "lacks “C”"),
         ({"monotone": {"zone": ["A", "B", "C", "C"]}}, "appears twice"),
         ({"smooth": -1}, "“smooth”.*at least 0"),
-        ({"smooth": {"bonus": -1}}, "“smooth”.*one per column"),
+        ({"smooth": {"bonus": -1}}, "“smooth”.*map of columns"),
         ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
@@ -217,8 +217,8 @@ def test_a_level_without_claims_is_shrunk_towards_the_base():
         assert relativity(model, level) == pytest.approx(relativity(alone, level), rel=0.05)
     rows = model.relativities().set_index("level")["claims"]
     assert rows[["B", "C"]].tolist() == [(claims[table["zone"] == "B"] > 0).sum(), 0]
-    assert f"Fewer than {MIN_CLAIMS} training rows have a claim at “zone” “C” (0)." in model.formula()
-    assert "Each gets 10 additional claims" in model.formula()
+    assert f"Fewer than {MIN_CLAIMS} training rows have a claim for “zone” “C” (0)." in model.formula()
+    assert "These values get 10 additional claims" in model.formula()
 
 
 def test_credibility_leaves_levels_with_enough_claims_unchanged():

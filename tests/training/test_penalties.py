@@ -54,7 +54,7 @@ def test_the_registry_states_correctly_which_penalties_have_an_adversary(method)
     penalty, v = _penalty(method, s, [1, 2, 3])
     assert METHODS[method].adversarial == bool(list(penalty.parameters()))
     same = torch.equal(penalty.adversary_objective(u, v), penalty(u, v))
-    assert METHODS[method].penalty_class().climbs_itself == same
+    assert METHODS[method].penalty_class().maximises_psi == same
 
 
 @WEIGHTED

@@ -81,7 +81,7 @@ def test_scorers_refuse_unsupported_requests_with_the_reason():
         with pytest.raises(OptionError, match=words):
             fd.make_scorer(**({"measure": "pearson"} | options))(model, *rows)
     same = x[["claims"]].assign(age=40.0)
-    with pytest.raises(OptionError, match="the same value in all of these rows"):
+    with pytest.raises(OptionError, match="is constant in these rows"):
         fd.make_scorer("pearson", sensitive="age")(LinearRegression().fit(same, y), same, y)
 
 

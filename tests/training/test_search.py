@@ -165,15 +165,15 @@ def front(**columns):
     [
         ("hgr_kde<=0.30", 1.0, True, "smallest error"),
         ("hgr_kde<=0.20", 2.0, True, "smallest error"),
-        ("hgr_kde<=0.6", 0.0, True, "no weight is needed"),
+        ("hgr_kde<=0.6", 0.0, True, "λ = 0 is enough"),
         ("hgr_kde<=floor+0.021", 4.0, True, "smallest error"),
         # 8 is closer than 4 by less than a standard error (0.018), so the smaller error decides.
         ("hgr_kde<=floor+0.005", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.055", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.04", 4.0, False, "no model can be expected"),
-        ("mse<=+16%", 2.0, True, "least dependence"),
+        ("mse<=+16%", 2.0, True, "smallest dependence"),
         # Dependence at 4 and 8 is not significant, so the smaller error decides.
-        ("mse<=+200%", 4.0, True, "least dependence"),
+        ("mse<=+200%", 4.0, True, "smallest dependence"),
         ("mse<=+1%", 1.0, False, "Try smaller weights"),
     ],
 )

@@ -84,7 +84,7 @@ def _batch():
     return Batch(data.x[:1].double(), data.y[:1].double(), data.s[:1].double())
 
 
-def _players(lam, objective="demographic_parity"):
+def _optimisers(lam, objective="demographic_parity"):
     settings = replace(SETTINGS, adversary_steps=1)
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
     given = {"s": stack_data().s, "which_split": torch.arange(1), "settings": settings}
@@ -101,7 +101,7 @@ def _players(lam, objective="demographic_parity"):
 def test_the_gradient_of_the_predictor_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
     """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
     lam = 3.0
-    players = _players(lam, objective)
+    players = _optimisers(lam, objective)
     batch = _batch()
     x, y, s = batch.x, batch.y, batch.s
     seen = []
@@ -128,13 +128,13 @@ def test_the_gradient_of_the_predictor_is_that_of_error_plus_lambda_psi(objectiv
 
 
 def test_the_predictor_gets_no_penalty_gradient_when_the_adversarys_estimate_is_negative():
-    players = _players(1.0)
+    players = _optimisers(1.0)
     batch = _batch()
     with torch.no_grad():
         u = players.predictor(batch.x)
     signs = set()
     for _ in range(2):
-        psi, push = players._play_adversary(u.clone(), batch)
+        psi, push = players._step_adversaries(u.clone(), batch)
         signs.add(psi.item() > 0)
         assert (push.abs().max() > 0) == (psi.item() > 0)
         # Reversing the sign of ĝ reverses the sign of Ψ.

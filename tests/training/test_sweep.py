@@ -150,12 +150,14 @@ def test_a_sensitive_column_constant_in_test_rows_is_reported():
     test = result.frame[result.frame["part"] == "test"]
     assert test["pearson"].isna().tolist() == [False, True, False]
     assert result.notes == (
-        "“age” has the same value in the test rows of 1 of 3 splits (2). Dependence on it is undefined there; "
-        "means omit it.",
+        "“age” is constant in the test rows of 1 of 3 splits (no. 2). Means of dependence do not include "
+        "these splits or folds.",
     )
     never = np.setdiff1d(np.arange(200), np.concatenate([split.test for split in seen]))[:4]
     s = pd.DataFrame({"age": np.isin(np.arange(200), never).astype(float)})
-    with pytest.raises(DataError, match="Column “age”: it has the same value in the test rows of all splits"):
+    with pytest.raises(
+        DataError, match="Column “age”: the column is constant in the test rows of all splits"
+    ):
         fd.sweep(replace(dataset, sensitive=s), **options)
 
 
@@ -196,7 +198,7 @@ def test_devices_are_resolved_by_name_and_unknown_names_are_refused():
     if not torch.cuda.is_available():
         device = resolve_device("cuda")
         assert device.name == "cpu"
-        assert "not there" in device.note
+        assert "not available" in device.note
 
 
 # Splits by group and by time: nothing leaks, more splits keep the first ones, and the run states the kind of
@@ -262,10 +264,10 @@ def test_splits_by_time_keep_equal_times_together_and_refuse_more_splits_than_wi
         years = [set(data.time.iloc[rows]) for rows in split.parts.values()]
         assert max(years[0]) < min(years[1])
     assert len({tuple(split.test) for split in splits}) == 2
-    with pytest.raises(OptionError, match=r"“year” gives only \d different splits"):
+    with pytest.raises(OptionError, match=r"“year” allows only \d different splits"):
         draw_splits(data, "time", n_splits=9, random_state=0)
     always = replace(data, time=pd.Series(np.ones(data.n_rows), name="year"))
-    with pytest.raises(OptionError, match="gives only 0 different splits"):
+    with pytest.raises(OptionError, match="allows only 0 different splits"):
         draw_splits(always, "time", n_splits=1, random_state=0)
 
 

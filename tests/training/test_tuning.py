@@ -237,7 +237,7 @@ def test_given_lambdas_and_a_standard_model_alone_need_no_pilot_training():
         plan = default_plan(dataset, device="cpu", settings=PILOT_QUICK, **asked)
         assert not plan.find_lams
         assert with_lams_found(dataset, plan) == plan
-    with pytest.raises(OptionError, match="not a grid"):
+    with pytest.raises(OptionError, match="not a list"):
         default_plan(dataset, lams="all")
 
 
@@ -266,7 +266,7 @@ def test_a_search_for_lambda_chooses_the_candidates_itself():
     tried = found.frame["lam"].tolist()
     assert len(tried) == 9
     assert tried[1:] != list(LAMS)
-    with pytest.raises(OptionError, match="not a grid of weights"):
+    with pytest.raises(OptionError, match="not a list of weights"):
         fd.find_lam(linked(400), lams="all", **options)
 
 

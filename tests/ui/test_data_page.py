@@ -231,7 +231,7 @@ def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() 
     kinds = box(train, "Choose test rows")
     assert (kinds.value, len(kinds.options)) == ("group", 3)
     train = kinds.set_value("time").run()
-    assert "Earlier rows train" in said(train)
+    assert "Models are trained on earlier rows" in said(train)
     assert any(each.label.startswith("Before-and-after splits") for each in train.slider)
 
 

@@ -1,1 +1,1 @@
-"""Dependence penalties Ψ(U, V), by which the training methods differ."""
+"""Penalties Ψ(U, V) on dependence, one per training method."""

@@ -1,8 +1,8 @@
-"""Adversarial penalties: neural HGR, and χ² and mutual information by networks that learn density ratios.
+"""Adversarial penalties: neural HGR, and χ² and mutual information from a network of density ratios.
 
 The network h(u, s) estimates ln(p(u, s) / (p(u) p(s))) by maximising the bound of Donsker and Varadhan,
-E_P[h] − ln E_Q[eʰ], with P the joint law and Q the product of the margins (MINE, Belghazi et al., 2018). A
-sample from Q combines each row of a batch with the s of another row.
+E_P[h] − ln E_Q[eʰ], where P is the joint distribution and Q the product of the marginal distributions (MINE,
+Belghazi et al., 2018). To sample from Q, the u of each row of a batch is combined with the s of another row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairdash.training.settings import TrainingSettings
 
 
 class HGRPenalty(BasePenalty):
-    """Penalty Ψ = J(θ_f, θ_g): the batch correlation of the adversary's standardised f(U) and g(S)."""
+    """Penalty Ψ = J(θ_f, θ_g), the correlation of standardised f(U) and g(S) on a batch."""
 
     def __init__(
         self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
@@ -29,32 +29,33 @@ class HGRPenalty(BasePenalty):
         self.networks = HGRNetwork(hidden=settings.adversary_hidden, seeds=seeds, n_sensitive=s.shape[2])
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:
-        """Return the number of values for the units of both networks and for their derivatives."""
+    def values_per_row(settings: TrainingSettings) -> float:
+        """Return the number of values per row for the units of f and g and for their derivatives."""
         return 3.2 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return J of shape (K,), in [−1, 1], which is negative if the adversary lags behind."""
+        """Return J (K,) in [−1, 1]; J can be negative if the adversary is not yet adapted to predictions."""
         j: Tensor = self.networks(u, v, sample_weight)
         return j
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J; on a GPU, autograd computes them, with one stream for each network."""
+        """Return the gradients of J; on a GPU, they are computed by autograd with one stream per network."""
         if u.is_cpu:
             return self.networks.gradients(u, v, sample_weight)
         return super().adversary_gradients(u, v, sample_weight)
 
 
-#: Number of samples from the product of the margins per row of a batch. The paper draws one sample per row,
-#: which gave a worse front in one of three χ² simulations. Three or six samples only took longer.
+#: Number of samples from Q per row of a batch. With one sample per row, as in the paper, the trade-off was
+#: worse in one of three simulations with χ². With three or six samples, training took longer without a better
+#: trade-off.
 _PAIRS = 2
-#: Bound of the initial biases of the first layer. Without biases, the initial network h would be an odd
-#: function.
+#: Maximum absolute value of the initial biases of the first layer. If they were 0, the initial h would be an
+#: odd function.
 _BIAS_SPREAD = 1.0
 
 
 class RatioPenalty(BasePenalty):
-    """Adversary network h with the bound that it maximises; the subclasses define Ψ."""
+    """Adversary network h, and the bound that it maximises; subclasses define Ψ."""
 
     def __init__(
         self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
@@ -65,18 +66,18 @@ class RatioPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return normal quantiles of the mid-ranks; increasing maps of S change neither divergence."""
+        """Return normal scores; an increasing transformation of S leaves both divergences unchanged."""
         return normal_scores(s, train, weight)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:
-        """Return the number of values for the network's units at samples from joint law and product."""
+    def values_per_row(settings: TrainingSettings) -> float:
+        """Return the number of values per row for the units of the network at samples from P and from Q."""
         return 2.2 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
 
-        On average, the bound is at most the mutual information in nats.
+        The expectation of the bound is at most the mutual information in nats.
         """
         joint, product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
         mean = joint.mean(dim=1) if joint_share is None else (joint_share * joint).sum(dim=1)
@@ -85,16 +86,16 @@ class RatioPenalty(BasePenalty):
     def log_ratios(
         self, u: Tensor, v: Tensor, sample_weight: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Return h at samples from the joint law, (K, b), and from the product of the margins, (K, m).
+        """Return h at samples from P, (K, b), and from Q, (K, m), and the weights of both samples.
 
-        The samples from the joint law are the rows of the batch. The samples from the product combine each
-        row's u with the s of a few other rows. The last two results are the weights of both samples, with sum
-        1, or None for equal weights.
+        The samples from P are the rows of the batch. For the samples from Q, the u of each row is combined
+        with the s of a few other rows. The weights of each sample have the sum 1, or are None if they are
+        equal.
         """
         share = shares(sample_weight)
         b = u.shape[1]
-        # Shifts are spread over the batch, so that any row order works. In a tiny batch, every row is
-        # combined with all rows.
+        # Shifts are evenly spaced over the batch, so that the row order has little influence. In a tiny
+        # batch, every row is combined with all rows.
         steps = [k * b // (_PAIRS + 1) for k in range(1, _PAIRS + 1)] if b > _PAIRS + 1 else range(b)
         z = standardise(u, share)
         others = torch.cat([v, *(v.roll(step, dims=1) for step in steps)], dim=1)
@@ -106,27 +107,27 @@ class RatioPenalty(BasePenalty):
 
 
 def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
-    """Return ln E[eˣ] over dimension 1, under shares that sum to 1 or equal shares; (K, m) -> (K,)."""
+    """Return ln E[eˣ] (K,) of x (K, m), with weights `share` that sum to 1, or None for equal weights."""
     if share is None:
         return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
     return torch.logsumexp(x + share.log(), dim=1)
 
 
 class Chi2Penalty(RatioPenalty):
-    """Penalty Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and its optimal scale c.
+    """Penalty Ψ = E_P[f] − E_Q[f + f²/4] on a batch, with f = 2(c eʰ − 1) and the optimal factor c.
 
-    With the optimal scale, Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary maximises the more stable bound of
-    Donsker and Varadhan, which has the same optimal ratio eʰ. Maximising Ψ itself, as published, is unstable,
-    because the largest ratio of the batch dominates Ψ.
+    With the optimal factor, Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary maximises the bound of Donsker and
+    Varadhan, which has the same optimal ratio eʰ and is more stable. Maximisation of Ψ, as published, is
+    unstable, because the largest ratio in a batch dominates Ψ.
     """
 
-    climbs_itself = False
+    maximises_psi = False
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return Ψ of shape (K,), above −1: 0 for independence, and negative if the adversary lags behind."""
+        """Return Ψ (K,), above −1; Ψ can be negative if the adversary is not yet adapted to the predictor."""
         h_joint, h_product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
-        # A batch of b rows cannot reveal a density ratio above b. Without this cap on the ratio, one sample
-        # would outweigh all others.
+        # Ratios are capped at b, because a batch of b rows contains no information on a density ratio above
+        # b. Without the cap, one sample would outweigh all others.
         rows = math.log(u.shape[1])
         cap = (log_mean_exp(h_product, product_share) + rows).unsqueeze(1)
         joint = log_mean_exp(torch.minimum(h_joint, cap), joint_share)
@@ -135,8 +136,8 @@ class Chi2Penalty(RatioPenalty):
 
 
 class MINEPenalty(RatioPenalty):
-    """Penalty Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats, the bound that the adversary maximises."""
+    """Penalty Ψ = E_P[h] − ln E_Q[eʰ] on a batch, in nats, which the adversary maximises."""
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return Ψ of shape (K,): 0 for independence, and negative if the adversary lags behind."""
+        """Return Ψ (K,), which can be negative if the adversary is not yet adapted to the predictor."""
         return self.adversary_objective(u, v, sample_weight)

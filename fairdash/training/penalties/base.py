@@ -1,4 +1,4 @@
-"""Shared code of the penalties: encoding of sensitive features, and defaults without an adversary."""
+"""Base class of penalties, and encodings of sensitive features."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fairdash.utils.rounding import is_rounding, precision
 
 
 class BasePenalty(nn.Module):
-    """Interface between a penalty and the training loop, for K models at once; by default without adversary.
+    """Interface between a penalty and the training loop, for K models at once.
 
-    A closed-form penalty only has to define ``forward(u, v, sample_weight)``, which returns Ψ of shape (K,),
-    differentiable in u (K, batch, 1). The argument v (K, batch, q) contains encoded features. The argument
-    sample_weight is (K, batch, 1), and a row of weight 2 counts as two rows. :meth:`parameters` returns the
-    parameters of the adversary with the leading dimension K.
+    A penalty without an adversary only has to define ``forward(u, v, sample_weight)``, which returns Ψ (K,),
+    differentiable in u (K, batch, 1). The argument v (K, batch, q) contains encoded sensitive features. The
+    argument sample_weight has the shape (K, batch, 1); a row of weight 2 counts as two rows.
+    :meth:`parameters` returns the parameters of an adversary, with the leading dimension K.
 
     Parameters
     ----------
@@ -34,8 +34,9 @@ class BasePenalty(nn.Module):
         Training settings of the models.
     """
 
-    #: True if the adversary maximises Ψ itself, so that predictor and adversary share one gradient.
-    climbs_itself = True
+    #: True if the adversary maximises Ψ, so that one backward pass gives the gradients of predictor and
+    #: adversary.
+    maximises_psi = True
 
     def __init__(
         self,
@@ -49,17 +50,17 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode the sensitive features of each row for the penalty, such that their units have no effect.
+        """Encode the sensitive features of each row, such that Ψ does not depend on the features' units.
 
-        By default, every column is scaled to mean 0 and standard deviation 1 on the training rows. A constant
-        column becomes zeros.
+        By default, every column is scaled to mean 0 and standard deviation 1 on the training rows, and a
+        constant column becomes 0.
 
         Parameters
         ----------
         s
             Sensitive features of all rows for each split, (S, N, d).
         train
-            Row numbers of the training rows of each of the S splits; other rows have no influence on the
+            Numbers of the training rows of each of the S splits; other rows have no influence on the
             encoding.
         weight
             Row weights (S, N, 1), or None for equal weights; a row of weight 2 counts as two rows.
@@ -76,23 +77,23 @@ class BasePenalty(nn.Module):
             share = mass / mass.sum()
             mean = (share * learned).sum(dim=0)
             spread = (share * (learned - mean) ** 2).sum(dim=0).sqrt()
-            # Rounding errors of a constant column must not be scaled to standard deviation 1.
+            # A column that is constant up to rounding must not be scaled to standard deviation 1.
             constant = is_rounding(learned.amin(dim=0), learned.amax(dim=0), eps=precision(s))
             encoded.append(torch.where(constant, 0.0, (rows - mean) / torch.where(constant, 1.0, spread)))
         return torch.stack(encoded)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
         """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return the objective of the adversary, (K,): Ψ, or a bound that is more stable to maximise."""
+        """Return the objective of the adversary, (K,): Ψ, or a bound whose maximisation is more stable."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of :meth:`adversary_objective`, one per parameter, with no gradient into u."""
+        """Return the gradients of :meth:`adversary_objective` by the parameters of the adversary."""
         objective = self.adversary_objective(u, v, sample_weight)
         return list(torch.autograd.grad(objective.sum(), list(self.parameters())))
 
@@ -106,21 +107,21 @@ def of_ranks(
     functions: Callable[[Array], Array],
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return functions of the ranks of all columns, joined along the last axis; (S, N, d) -> (S, N, q).
+    """Return functions (S, N, q) of the ranks of all columns of s (S, N, d), along the last axis.
 
-    Values between training rows are interpolated linearly, and values beyond them get the function's end
-    value. Functions that are 0 in all rows of all splits are omitted, except that at least one function
-    remains.
+    For values of s between those of training rows, functions are interpolated linearly; below and above the
+    training rows, functions are constant. Functions that are 0 in all rows of all splits are omitted, but at
+    least one function remains.
 
     Parameters
     ----------
     s
         Sensitive features of all rows for each split.
     train
-        Row numbers of the training rows of each split.
+        Numbers of the training rows of each split.
     functions
-        Function that returns the values (m, P) of the functions, given the masses of the m ordered distinct
-        values.
+        Function that returns the values (m, P) of P functions at m distinct sorted values, from the shares of
+        rows with these values.
     weight
         Row weights (S, N, 1), or None for equal weights; a row of weight 2 counts as two rows.
     """
@@ -139,13 +140,13 @@ def of_ranks(
 
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-    """Return normal quantiles of each column's mid-ranks, (S, N, d); increasing maps of s have no effect."""
-    # A constant column has mid-rank ½, so that its normal scores are 0.
+    """Return the normal quantiles (S, N, d) of the mid-ranks of each column of s."""
+    # The mid-ranks of a constant column are ½, so its normal scores are 0.
     return of_ranks(s, train, lambda mass: scores(mass)[:, None], weight)
 
 
 def scores(mass: Array) -> Array:
-    """Return normal scores (m,) of distinct values with the given masses (m,)."""
+    """Return normal scores (m,) of distinct sorted values, from their shares of rows (m,)."""
     from scipy.special import ndtri
 
     normal_scores: Array = ndtri(np.cumsum(mass) - mass / 2)
@@ -153,5 +154,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return the share of each row in the batch of u (K, batch, 1), or None for equal weights."""
+    """Return `share`, the weights of rows in a batch u (K, batch, 1), or equal weights if it is None."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

@@ -1,9 +1,9 @@
-"""Distance covariance with several sensitive attributes, at a cost that is linear in the number of rows.
+"""Distance covariance with several sensitive attributes, in a time that is linear in the number of rows.
 
 The doubly centred distances of an attribute are inner products of features (Sejdinovic et al., 2013).
-Products of distances of several attributes are inner products of products of features. Up to 32 features with
-the largest variance replace the n × n matrix. The features are computed once, from at most 64 values of each
-attribute.
+Products of the distances of several attributes are inner products of products of features. At most 32
+features, those with the largest variance, are used instead of an n × n matrix. The features are computed
+once, from at most 64 values of each attribute.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ from fairdash.utils.rounding import precision
 
 Array = NDArray[np.float64]
 
-#: Maximum number of features in total, and of one attribute.
+#: Maximum number of features in total, and maximum number of features of one attribute.
 _FEATURES, _OF_ONE = 32, 16
 #: Maximum number of attributes whose features are multiplied.
 TOGETHER = 3
 #: Maximum number of values of an attribute from which its features are computed.
 _LANDMARKS = 64
-#: Share of the largest variance below which a feature counts as a rounding error.
+#: Features whose variance is below this share of the largest variance are attributed to rounding.
 _NO_VARIANCE = 1e-9
 
 
 class JointDistancePenalty(BasePenalty):
-    """Penalty Ψ: the sum of those terms of JdCov² (c = 1) of U and the attributes that contain U; at least 0.
+    """Penalty Ψ ≥ 0: the sum of those terms of JdCov² (c = 1) of U and the attributes that depend on U.
 
-    U and every attribute have variance 1. Let A be the negated doubly centred distances of U, and let Bⱼ be
-    those of the attributes. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ. For two
-    attributes, independent batches of b rows give about 3 / b.
+    U and every attribute are scaled to variance 1. Let A be the negative doubly centred distances of U, and
+    let Bⱼ be those of attribute j. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ.
+    For two attributes that are independent of U, Ψ is about 3 / b on batches of b rows.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return features of each attribute and products of features of several attributes."""
+        """Return features of each attribute, and products of features of several attributes."""
         return _encoded(s, train, weight, together=False)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004
-        """Return the number of values per row, which are its features in two orders and their sums."""
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004
+        """Return the number of values per row: its features in two row orders, and cumulative sums."""
         return 2.5 * _FEATURES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
         part = shares_of_rows(u, share)
-        # Each gap between neighbouring values of U contributes to the distances |x − y| of the pairs that it
-        # separates.
+        # A distance |x − y| is the sum of the gaps between neighbouring values of U from x to y, so Ψ is
+        # computed as a sum over gaps.
         ordered, order = standardise(u, share).sort(dim=1)
         with torch.no_grad():
             weighed = part * (v - (part * v).sum(dim=1, keepdim=True))
@@ -68,7 +68,7 @@ class JointDistancePenalty(BasePenalty):
 
 
 class ConcatenatedDistancePenalty(JointDistancePenalty):
-    """Penalty Ψ = dCov² of U and the vector of all attributes, each of which has variance 1."""
+    """Penalty Ψ = dCov² of U and the vector of all attributes, each scaled to variance 1."""
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
@@ -90,15 +90,15 @@ def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, toget
 
 
 def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:
-    """Return features (n, q) of an attribute's doubly centred distances, and their variances (q,)."""
+    """Return features (n, q) whose inner products are doubly centred distances, and their variances (q,)."""
     order = np.lexsort(x[rows].T)
     values, mass = x[rows][order], mass[order] / mass.sum()
-    fresh = np.append(True, (values[1:] != values[:-1]).any(axis=1))
-    if fresh.sum() > _LANDMARKS:
+    is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
+    if is_first.sum() > _LANDMARKS:
         places = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
         values, mass = values[np.searchsorted(np.cumsum(mass), places)], np.full(_LANDMARKS, 1 / _LANDMARKS)
-        fresh = np.append(True, (values[1:] != values[:-1]).any(axis=1))
-    mass, values = np.add.reduceat(mass, np.flatnonzero(fresh)), values[fresh]
+        is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
+    mass, values = np.add.reduceat(mass, np.flatnonzero(is_first)), values[is_first]
 
     def centred(distance: Array) -> Array:
         return distance @ mass[:, None] + to_all - distance - to_all @ mass
@@ -108,8 +108,8 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     root = np.sqrt(mass)
     variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
     selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
-    # The sign of a feature is arbitrary, so the first value determines it, and the same rows give the same
-    # features.
+    # The sign of a feature is arbitrary. It is chosen so that the first value is not negative; the same rows
+    # then always give the same features.
     vectors = vectors[:, selected] * np.where(vectors[0, selected] < 0, -1, 1)
     weights = root[:, None] * vectors / np.sqrt(variance[selected])
     steps = range(0, len(x), 20_000)
@@ -118,7 +118,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
 
 
 def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:
-    """Return the 32 features with the largest variance among features of attributes and their products."""
+    """Return the 32 features with the largest variance among features of attributes and products of them."""
     candidates = [
         (math.prod(float(features[a][1][j]) for a, j in zip(subset, which, strict=True)), subset, which)
         for size in range(1, min(len(features), TOGETHER) + 1)

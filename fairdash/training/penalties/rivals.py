@@ -1,7 +1,7 @@
-"""Published penalties for comparison: GeDI, generalised demographic parity, an expected MMD, and HSIC.
+"""Published penalties, for comparison: GeDI, generalised demographic parity, expected MMD, and HSIC.
 
-All penalties use the normal scores of one sensitive column, whereas the authors use the column itself. U is
-standardised in every batch, so that the effect of λ does not depend on the units of U.
+All penalties here use the normal scores of one sensitive column, whereas the authors use the column without a
+transformation. U is standardised in every batch, so that the effect of λ does not depend on the units of U.
 """
 
 from __future__ import annotations
@@ -20,42 +20,44 @@ from fairdash.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]
 
-#: Highest power of S, which is the default of the authors' package maxcorr.
+#: Highest power of S, which is also the default of the authors' package maxcorr.
 _DEGREE = 3
-#: Minimum variance of a direction of the powers, relative to the largest variance. Directions with a smaller
-#: variance get no coefficient, because it would be noise. A continuous S has no such directions (its minimum
-#: is 0.02).
-_LEAST = 1e-3
-#: Number of grid lines along S, and their range in standard deviations. The distance between the lines is
-#: smaller than any bandwidth.
+#: Minimum variance of a principal component of the powers of S, divided by the largest variance. Components
+#: with a smaller variance get no coefficient, because it would be noise. For a continuous S, the smallest
+#: ratio is 0.02, so all components are used.
+_MIN_VARIANCE_RATIO = 1e-3
+#: Number of grid lines along S, and the largest absolute value of a line in standard deviations. The distance
+#: between lines is smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
-#: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of the nodes would
-#: suffice.
+#: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of this number
+#: would be enough.
 _NODES = 24
-#: Constant added to a squared distance before the root, so that the gradient at 0 is finite.
+#: Constant that is added to a squared distance before the square root, so that the gradient at 0 is finite.
 _TINY = 1e-12
 
 
 def _frequencies() -> tuple[Array, Array]:
-    """Return frequencies ω (Q,) and weights w with exp(−d² / 2) = Σ w cos(ω d) for |d| up to about 8."""
+    """Return frequencies ω (Q,) and weights w (Q,) such that exp(−d² / 2) = Σ w cos(ω d) for |d| up to 8."""
     nodes, weights = np.polynomial.hermite.hermgauss(_NODES)
     above = nodes > 0
     return math.sqrt(2) * nodes[above], 2 * weights[above] / math.sqrt(math.pi)
 
 
 def _powers(mass: Array) -> Array:
-    """Return functions of S whose covariances with U are the coefficients of U on the powers of S.
+    """Return functions of S whose covariances with U are the regression coefficients of U on powers of S.
 
-    Nearly collinear powers, such as those of a binary or mostly zero S, share a coefficient.
+    Powers that are nearly collinear, such as those of a binary S, get a common coefficient.
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
-    basis: Array = powers @ np.linalg.pinv(powers.T @ (mass[:, None] * powers), rcond=_LEAST, hermitian=True)
+    basis: Array = powers @ np.linalg.pinv(
+        powers.T @ (mass[:, None] * powers), rcond=_MIN_VARIANCE_RATIO, hermitian=True
+    )
     return basis
 
 
 def _fourier_features(mass: Array) -> Array:
-    """Return functions of S whose inner product is a Gaussian kernel, scaled to an HSIC of 1 with itself."""
+    """Return functions of S whose inner products are a Gaussian kernel, scaled so that HSIC(S, S) is 1."""
     omega, weight = _frequencies()
     angle = scores(mass)[:, None] * omega
     waves = np.sqrt(weight) * np.stack([np.cos(angle), np.sin(angle)])
@@ -66,16 +68,17 @@ def _fourier_features(mass: Array) -> Array:
 
 
 class GeDIPenalty(BasePenalty):
-    """Penalty Ψ = ‖α‖₁, where α are the least-squares coefficients of U on S, S² and S³.
+    """Penalty Ψ = ‖α‖₁, where α contains the least-squares coefficients of U on S, S² and S³.
 
-    Ψ is at least 0, with no upper bound. The penalty is the generalised disparate impact of Giuliani, Misino
-    and Lombardi (2023), min ‖F(S) α − U‖² with centred columns. The covariances of U with the powers are
-    computed on the batch, but the covariances among the powers are computed on all training rows.
+    Ψ is at least 0 and has no upper bound. The penalty is the generalised disparate impact of Giuliani,
+    Misino and Lombardi (2023), where α minimises ‖F(S) α − U‖² with centred columns. The covariances of U
+    with the powers of S are computed on the batch, and the covariance matrix of the powers on all training
+    rows.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode S so that the mean product of U and each column is a coefficient."""
+        """Encode S as columns whose mean product with U is a regression coefficient."""
         return of_ranks(s, train, _powers, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -84,16 +87,16 @@ class GeDIPenalty(BasePenalty):
 
 
 class HSICPenalty(BasePenalty):
-    """Penalty Ψ = uᵀ H L H u / n², with L a Gaussian kernel of S and H = I − 11ᵀ / n, scaled to at most 1.
+    """Penalty Ψ = uᵀ H L H u / n², where L is a scaled Gaussian kernel of S and H = I − 11ᵀ / n.
 
-    As in the paper of Pérez-Suay and others (2017), U has the linear kernel. Ψ therefore detects a dependence
-    of the mean of U on S, but not of its spread. The HSIC of U and S is divided by the HSIC of S with itself
-    (Cortes et al., 2012), so that Ψ is between 0 and 1.
+    As in the paper of Pérez-Suay and others (2017), U has a linear kernel. Ψ therefore detects whether the
+    mean of U depends on S, but not whether the variance of U does. The HSIC of U and S is divided by HSIC(S,
+    S) (Cortes et al., 2012), so that Ψ is between 0 and 1.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode S as functions whose inner product is L."""
+        """Encode S as functions whose inner products are L."""
         return of_ranks(s, train, _fourier_features, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -102,27 +105,27 @@ class HSICPenalty(BasePenalty):
 
 
 def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
-    """Return the mean products (K, q) of the standardised U with each column of v."""
+    """Return the mean products (K, q) of standardised U and each column of v."""
     share = shares(sample_weight)
     part = shares_of_rows(u, share)
     return torch.bmm(v.transpose(1, 2), part * standardise(u, share))[:, :, 0]
 
 
 class GDPPenalty(BasePenalty):
-    """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, where m(s) = E[U | s] and the density p use Gaussian kernels.
+    """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, with kernel estimates of m(s) = E[U | s] and of the density p.
 
-    Ψ is at least 0, with no upper bound. For a Gaussian U that is a linear function of S, Ψ is 0.8. The
-    penalty is the generalised demographic parity of Jiang and others (2022), with their kernel estimator and
-    its bandwidth (3 n / 4)^(−1/5).
+    Ψ is at least 0 and has no upper bound. For a Gaussian U that is a linear function of S, Ψ is 0.8. The
+    penalty is the generalised demographic parity of Jiang and others (2022), with their Gaussian kernel
+    estimator and its bandwidth (3 n / 4)^(−1/5).
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return normal scores, because the kernels have one bandwidth for all rows."""
+        """Return normal scores, because all kernels have the same bandwidth."""
         return normal_scores(s, train, weight)
 
     @staticmethod
-    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
+    def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
         """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 1.5 * _LINES
 
@@ -134,11 +137,11 @@ class GDPPenalty(BasePenalty):
 
 
 class EIPMPenalty(GDPPenalty):
-    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the same kernels along S and one of width 1 for U.
+    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the kernel along S of GDP, and a kernel along U.
 
-    Ψ is between 0 and 1.4. The penalty is the expected integral probability metric of Kong, Kim and Kim
-    (2025) with maximum mean discrepancy. Their method FREM reduces the metric for a representation, whereas
-    this penalty reduces it for the prediction.
+    Ψ is between 0 and 1.4. The kernel along U is Gaussian with width 1. The penalty is the expected integral
+    probability metric of Kong, Kim and Kim (2025) with maximum mean discrepancy. The authors' method FREM
+    reduces this metric for a representation, whereas the penalty reduces it for the prediction.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -154,10 +157,10 @@ class EIPMPenalty(GDPPenalty):
 
 
 def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the weight of each row at each grid line, (K, G, batch), and the density of the lines, (K, G).
+    """Return the weight of each row at each grid line, (K, G, batch), and the density at each line, (K, G).
 
-    The weights sum to 1 over the batch, and the densities sum to 1 over the lines. The bandwidth uses Kish's
-    effective number of rows.
+    The sum of the weights over the batch is 1, and the sum of the densities over the lines is 1. The
+    bandwidth depends on Kish's effective number of rows.
     """
     rows = v.transpose(1, 2)
     if share is None:

@@ -1,4 +1,4 @@
-"""Reference prices that, unlike the fair models, use the sensitive attribute for new prices or in training.
+"""Reference prices, which use the sensitive attribute for new prices or are repaired along it.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -37,31 +37,31 @@ __all__ = [
 ]
 
 
-#: Ids of repaired tree models that use s, or do not use s, for new prices.
+#: Ids of repaired prices of trees: with s for new prices, and without s for new prices.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """Price that uses the sensitive attribute or is repaired along it, for comparison with fair models.
+    """Reference price, for comparison with fair models.
 
     Parameters
     ----------
     id
-        Name in the API, which differs from the ids of methods.
+        Id of the reference, different from the ids of methods.
     title
-        Display name, which states how s is used.
+        Display name, which states how the reference uses s.
     label
-        Short label for points in a chart.
+        Short label for charts.
     meaning
         Description in one or two sentences.
     limits
-        Limitations, in plain words.
+        Description of the limitations.
     objective
-        Id in :data:`fairdash.training.settings.OBJECTIVES` of the objective in whose charts the reference is
-        shown.
+        Id in :data:`fairdash.training.settings.OBJECTIVES`; charts for this objective show the reference.
     is_curve
-        Whether the reference has a strength from 0 to 1 and thus a curve, instead of one point per split.
+        Whether charts show the reference as a curve over strengths from 0 to 1, instead of one point per
+        split.
     source
         Publication.
     """
@@ -81,12 +81,13 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
-        meaning="Starts from a model that uses s. Each prediction keeps its rank among people with the same "
-        "s, and gets the value at this rank in one common distribution. This is the smallest change, in mean "
-        "square, that makes predictions independent of s. A partial strength makes part of the change.",
-        limits="It needs everyone's s to set a price. A model trained on one measure can have a lower "
-        "error at the same value of this measure, even without s, because it lowers only the "
-        "dependence that this measure detects. At independence it can't.",
+        meaning="Starts from a model that uses s. Every prediction keeps its rank among people with the same "
+        "s, and is replaced by the value with this rank in a distribution common to all people. No other "
+        "change that makes predictions independent of s has a smaller mean square. With a strength below 1, "
+        "only this share of the change is made.",
+        limits="A price can only be computed for people whose s is known. A model that is trained with a "
+        "penalty can have a smaller error at the same value of the penalty's measure, even without s, "
+        "because it only reduces dependence that this measure detects. This is impossible at independence.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
@@ -96,10 +97,10 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="discrimination_free",
         title="Reference (uses s): discrimination-free premium",
         label="uses s: discrimination-free",
-        meaning="Fits a model of the features and s, then averages it over the distribution of s in the "
-        "whole population.",
-        limits="It removes only the direct use of s. Features that follow s still affect the premium, so "
-        "predictions may depend on s.",
+        meaning="Fits a model of the features and s, and averages its predictions over the distribution of s "
+        "in the whole population.",
+        limits="Only the direct use of s is removed. Features that depend on s still affect the premium, so "
+        "the premium may depend on s.",
         objective="demographic_parity",
         is_curve=False,
         source="Lindholm, Richman, Tsanakas, Wüthrich (2022), “Discrimination-free insurance pricing”",
@@ -108,9 +109,9 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id=REPAIR,
         title="Reference (uses s): repaired trees",
         label="uses s: repaired trees",
-        meaning="Boosted trees that do not use s, and the barycentre of their prices, as "
-        "fd.FairPostprocessor repairs any existing model.",
-        limits="It needs everyone's s to set a price.",
+        meaning="Trains boosted trees without s, and replaces their prices by the Wasserstein barycentre, as "
+        "fd.FairPostprocessor does for any model.",
+        limits="A price can only be computed for people whose s is known.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”",
@@ -119,8 +120,8 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id=REPAIR_PROJECTED,
         title="Reference (learns from s): repaired trees without s",
         label="repaired trees without s",
-        meaning="The mean repaired price of people with the same features, for prices that may not use s.",
-        limits="It still follows s if the features reveal only part of s.",
+        meaning="Predicts the repaired price of the trees from the features, for prices that must not use s.",
+        limits="If the features predict s only partly, the price still depends on s.",
         objective="demographic_parity",
         is_curve=True,
         source="Côté, Côté, Charpentier (2025), on the hyperaware premium; fairdash",

@@ -1,13 +1,14 @@
 r"""Wasserstein barycentre: the best price under demographic parity that may use the sensitive attribute.
 
-A prediction keeps its rank among people with the same s, and becomes the value at this rank in a distribution
-that all people share. The shared distribution with the smallest mean squared change of predictions is the
-Wasserstein-2 barycentre of the conditional distributions of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
+Every prediction keeps its rank among people with the same s, and is replaced by the value with this rank in a
+distribution common to all people. The common distribution that gives the smallest mean squared change of
+predictions is the Wasserstein-2 barycentre of the conditional distributions of ŷ (Chzhen et al., 2020; Le
+Gouic et al., 2020):
 
 .. math:: \hat y^*(x, s) = \int Q_{\hat y | s'}\bigl(F_{\hat y | s}(\hat y)\bigr) \, dP(s').
 
-For a continuous s, no two rows share a value, so the conditional distributions are smoothed over the rank of
-s.
+For a continuous s, all rows have different values of s, so the conditional distributions are smoothed over
+the rank of s.
 """
 
 from __future__ import annotations
@@ -27,31 +28,33 @@ Array = NDArray[np.float64]
 
 
 def one_column(values: ArrayLike, name: str) -> Array:
-    """Return `values` as (n,) finite float64; a table (n, 1) is accepted as (n,).
+    """Return finite values as float64, (n,), from an array (n,) or (n, 1).
 
     Raises
     ------
     OptionError
-        Raised if there are several columns, no rows, or cells that are missing, infinite or not numeric.
+        Raised if there are several columns or no rows, or if values are missing, infinite or not numeric.
     """
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise fault(name, "Not every value is a number", "Give numbers only.") from None
+        raise fault(name, "A value is not a number", "Give only numbers.") from None
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise fault(name, "A reference takes one column, and this is not one", "Give an array of shape (n,).")
+        raise fault(name, "A reference needs a single column", "Give an array of shape (n,).")
     if not len(column):
         raise fault(name, "There are no rows", "Give at least one row.")
     bad = int((~np.isfinite(column)).sum())
     if bad:
-        raise fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+        raise fault(
+            name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", bad
+        )
     return column
 
 
 def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
-    """Return the checked predictions and sensitive attribute of the same rows, (n,) each."""
+    """Return checked predictions (n,) and sensitive attribute (n,) of the same rows."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
         raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
@@ -64,7 +67,11 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
     if len(weight) != n_rows:
-        raise fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
+        raise fault(
+            "sample_weight",
+            "The number of weights differs from the number of rows",
+            "Give one weight per row.",
+        )
     negative = int((weight < 0).sum())
     if negative:
         raise fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
@@ -74,57 +81,61 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
 
 
 def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    """Return an error that reports one invalid option."""
+    """Return an error for an invalid option."""
     return OptionError(Problem(what=what, hint=hint, column=name, count=count))
 
 
 Index = NDArray[np.int64]
 
 N_LEVELS = 1000
-#: Levels of the stored quantiles, about 0.005 apart in the middle and closer in the tails, up to 1 in 10,000.
+#: Levels of the stored quantiles, from 0.0001 to 0.9999; the distance is about 0.005 in the middle, and
+#: smaller in the tails.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
-#: Distance in bandwidths at which the kernel ends, so that it does not mix distant groups of a discrete s.
-_REACH = 5.0
-#: Bandwidth along s if s has classes, relative to the share of the rarest class: on the scale of ranks, two
-#: classes are at least this share apart.
+#: Number of bandwidths beyond which the kernel is 0, so that it does not mix distant values of a discrete s.
+_MAX_DISTANCE = 5.0
+#: Bandwidth along s for classes, divided by the share of the rarest class. On the scale of ranks, the
+#: distance between two classes is at least the share of the rarest class.
 _CLASS_BANDWIDTH = 0.1
-#: Ridge of the local slope, as a share of the kernel's mass, for nodes whose neighbours all have the same
-#: rank.
+#: Ridge on the slope of a local line, divided by the mass of the kernel, for nodes around which all rows have
+#: the same rank.
 _SLOPE_RIDGE = 1e-6
-#: Minimum deviation as a share of the mean deviation, because the code fits the logarithm of the spread.
+#: Minimum absolute deviation, divided by the mean deviation; the logarithm of deviations is fitted, so they
+#: must be above 0.
 _MIN_DEVIATION = 1e-3
-#: Distance from 0 and 1 within which ranks share one score, so that lines are not extrapolated beyond the
-#: rows with weight.
+#: Ranks closer to 0 or 1 are replaced by this distance, so that lines are not extrapolated beyond the rows
+#: with weight.
 _MIN_RANK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """Fitted barycentre, with conditional distributions of ŷ at several ranks of s and a common distribution.
+    """Fitted barycentre: conditional distributions of ŷ at several ranks of s, and the common distribution.
 
-    The function :func:`fit_barycentre` creates it.
+    A barycentre is created by :func:`fit_barycentre`.
 
     Parameters
     ----------
     values : (m,) array
-        Distinct values of s in the calibration rows, in ascending order.
+        Distinct values of s, in ascending order, in the rows to which the barycentre is fitted (calibration
+        rows).
     cumulative : (m + 1,) array
-        Share of the rows below each of these values, followed by 1.
+        Share of the calibration rows below each of `values`, followed by 1.
     bandwidth
-        Standard deviation of the kernel, on the scale of the ranks of s (0 to 1).
+        Standard deviation of the kernel, on the scale of the ranks of s, from 0 to 1.
     nodes : (G,) array
-        Ranks of s, as normal scores in ascending order, at which the conditional distribution is stored.
-        Between nodes, the conditional distribution is interpolated linearly.
+        Ranks of s, as normal scores in ascending order, at which conditional distributions are stored.
+        Between nodes, these distributions are interpolated linearly.
     centres : (G,) array
         Smoothed mean of ŷ at each node, in the units of ŷ.
     spreads : (G,) array
-        Smoothed absolute deviation of ŷ from the smoothed mean, in the units of ŷ, above 0.
+        Smoothed absolute deviation of ŷ from the smoothed mean at each node, above 0, in the units of ŷ.
     shapes : (G, L) array
-        Quantiles of (ŷ − centre) / spread at each node, at L = 1,000 levels.
+        Quantiles of (ŷ − centre) / spread, with L = 1,000 levels, at each node.
     common : (L,) array
-        Quantiles of ŷ* at the same levels, in the units of ŷ.
+        Quantiles of ŷ* with the same levels, in the units of ŷ.
     common_spread
-        Mean of the spreads over s, by which (ŷ − centre) / spread is multiplied beyond the last level.
+        Mean of `spreads` over s. Beyond the outermost levels, (ŷ − centre) / spread is multiplied by this
+        number.
     """
 
     values: Array
@@ -138,32 +149,33 @@ class Barycentre:
     common_spread: float
 
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
-        """Return the fair prediction at a strength t: (1 − t) ŷ + t ŷ*.
+        """Return the repaired predictions (1 − t) ŷ + t ŷ* at a strength t.
 
-        For a given s, the predictions at all strengths are the Wasserstein geodesic from the distribution of
-        ŷ to the common distribution. The fair prediction increases with ŷ at fixed s and strength, and it is
-        linear in the strength.
+        For a given s, the distributions of repaired predictions at all strengths form the Wasserstein
+        geodesic from the distribution of ŷ to the common distribution. At fixed s and strength, the repaired
+        prediction increases with ŷ. At fixed s and ŷ, it is a linear function of the strength.
 
         Parameters
         ----------
         y_pred : (n,) array
-            Predictions ŷ, in the units of the calibration rows.
+            Predictions ŷ, in the same units as in the calibration rows.
         s : (n,) array
-            Sensitive attribute of the same rows. Values outside the calibration range are replaced by the
-            nearest value in the range.
+            Sensitive attribute of the same rows. Values outside the range in the calibration rows are
+            replaced by the nearest value in this range.
         strength : float or (T,) array
-            Strength t: 0 leaves the predictions unchanged, and 1 gives the same distribution for every s.
+            Strength t. A strength of 0 leaves the predictions unchanged; a strength of 1 gives the same
+            distribution for every s.
 
         Returns
         -------
         (n,) array, or (T, n) for several strengths
-            Predictions in the units of ŷ. Beyond the outermost level (1 in 10,000), the distribution is
-            extrapolated in proportion to its spread.
+            Repaired predictions in the units of ŷ. Beyond the outermost levels (0.0001 and 0.9999),
+            distributions are extrapolated in proportion to their spread.
 
         Raises
         ------
         OptionError
-            Raised if there are several columns, missing cells, or a strength outside [0, 1].
+            Raised if there are several columns or missing cells, or if a strength is outside [0, 1].
         """
         y, sensitive = pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -176,18 +188,18 @@ class Barycentre:
         return np.asarray((1 - t) * y + t * full)
 
     def centre(self, s: ArrayLike) -> Array:
-        """Return the smoothed mean of ŷ at the given values of s, (n,), in the units of ŷ."""
+        """Return the smoothed mean of ŷ, (n,), at values of s (n,), in the units of ŷ."""
         where = between(self.nodes, _scores(self._rank(one_column(s, "s"))))
         return interpolated(self.centres, where)
 
     def _rank(self, s: Array) -> Array:
-        """Return the mid-rank of each s among the calibration rows."""
+        """Return the mid-ranks of values of s among the calibration rows."""
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
         up_to = self.cumulative[np.searchsorted(self.values, s, side="right")]
         return np.asarray((below + up_to) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
-        """Return the level F(ŷ | s) of each row, and its distance beyond the outermost quantiles, or 0."""
+        """Return the level F(ŷ | s) of each row, and how far `shape` is beyond the outermost quantiles."""
         left, right, share = where
 
         def quantile(k: Index) -> Array:
@@ -198,13 +210,12 @@ class Barycentre:
         inside = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
         below = _count(quantile, inside, up_to=False)
         up_to = _count(quantile, inside, up_to=True)
-        # Between two levels, values are interpolated.
+        # Between two quantiles, the level is interpolated linearly.
         lower, upper = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # In a flat section at an end of the distribution, the outermost value gets the middle level at the
-        # inner end of the section.
+        # If several quantiles equal the value, the row gets the level among theirs that is nearest to 0.5.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -218,35 +229,37 @@ def fit_barycentre(
     bandwidth: float | None = None,
     classes: bool = False,
 ) -> Barycentre:
-    r"""Fit the barycentre of the distributions of ŷ given s.
+    r"""Fit the Wasserstein barycentre of the distributions of ŷ given s.
 
-    At several ranks of s, the mean of ŷ and the logarithm of its absolute deviation are fitted by local lines
-    with a Gaussian kernel. A local average would be biased at the ends of s and where the distribution
-    changes fast. The remaining shape of the distribution is averaged locally. Finally, the result is shifted
-    so that its weighted mean on the calibration rows equals that of ŷ at every strength.
+    At several ranks of s, local lines with a Gaussian kernel are fitted to ŷ, which gives the mean, and to
+    the logarithm of the absolute deviation from the mean. Local averages would be biased at the smallest and
+    largest s, and where the distribution changes fast. The shape of the distribution, after division by the
+    deviation, is averaged locally. Finally, a constant is added so that the weighted mean of repaired
+    predictions on the calibration rows equals that of ŷ at every strength.
 
-    Rows with equal s share their mid-rank, and rows with equal deviations share their mid-level (half their
-    mass counts as below). The fit does not randomise, so tied predictions stay tied. If ŷ has few values, as
-    for a small tree, independence is only approximate.
+    Rows with equal s get the same mid-rank, and rows with equal deviations get the same mid-level (the share
+    of smaller values plus half the share of equal values). Ties are not broken at random, so equal
+    predictions with equal s remain equal. If ŷ has few values, as for a small tree, repaired predictions are
+    only approximately independent of s.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to their targets,
-        including the effect of s, than predictions for new rows.
+        Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to the target
+        than predictions for new rows, including the target's dependence on s.
     s : (n,) array
-        Values of the sensitive attribute, in one column. Only the order of the values matters. A constant s
-        leaves ŷ unchanged.
+        Values of the sensitive attribute, in one column. The result only depends on the order of these
+        values. A constant s leaves ŷ unchanged.
     sample_weight : (n,) array, optional
         Non-negative weights; a row of weight 2 counts as two rows.
     bandwidth
-        Standard deviation of the kernel, in ranks of s, above 0 and at most 1. The default is
-        :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`, which is Silverman's normal-reference rule at the standard
-        deviation of a rank, with the rate that balances bias and variance of a smooth curve. Here, n is the
-        effective number of rows, (Σw)² / Σw², which does not change with the unit of the weights.
+        Standard deviation of the kernel, on the scale of the ranks of s, above 0 and at most 1. The default
+        is :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: Silverman's normal-reference rule for the standard deviation
+        of a rank, with the rate that balances bias and variance of a smooth curve. Here, n is the effective
+        number of rows, (Σw)² / Σw², which does not depend on the unit of the weights.
     classes
-        Whether the values of s are class codes. The bandwidth for class codes is so narrow that the
-        distribution of each class uses only its own rows.
+        Whether the values of s are class codes. The bandwidth is then so small that the distribution of each
+        class is estimated only from rows of this class.
 
     Returns
     -------
@@ -255,7 +268,8 @@ def fit_barycentre(
     Raises
     ------
     OptionError
-        Raised if there are several columns, missing cells, or invalid weights or bandwidth.
+        Raised if there are several columns or missing cells, or if the weights or the bandwidth are not
+        valid.
 
     References
     ----------
@@ -264,9 +278,9 @@ def fit_barycentre(
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
-    rising = np.argsort(sensitive, kind="stable")
-    rising = rising[weight[rising] > 0]
-    y, sensitive, weight = y[rising], sensitive[rising], weight[rising]
+    order = np.argsort(sensitive, kind="stable")
+    order = order[weight[order] > 0]
+    y, sensitive, weight = y[order], sensitive[order], weight[order]
     values, which = np.unique(sensitive, return_inverse=True)
     of_values = np.bincount(which, weight)
     if classes:
@@ -274,26 +288,26 @@ def fit_barycentre(
     elif bandwidth is None:
         bandwidth = 1.06 * math.sqrt(1 / 12) * float((weight**2).sum()) ** 0.2
     elif not 0 < bandwidth <= 1:
-        raise fault("bandwidth", "The bandwidth is not a share of the ranks", "Give a number in (0, 1].")
+        raise fault("bandwidth", "The bandwidth is not above 0 and at most 1", "Give a number in (0, 1].")
 
     cumulative = np.concatenate([[0.0], np.cumsum(of_values)])
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
     ranks = _node_ranks(rank, weight, bandwidth)
-    around = _Around(ranks, rank, weight, bandwidth)
+    smoother = _LocalSmoother(ranks, rank, weight, bandwidth)
     nodes = _scores(ranks)
     where = between(nodes, _scores(rank))
 
     mean = float(weight @ y)
-    centres = mean + around.lines(y - mean)
+    centres = mean + smoother.lines(y - mean)
     deviation = y - interpolated(centres, where)
     size = np.abs(deviation)
-    typical = float(weight @ size)
+    mean_size = float(weight @ size)
     spreads = np.full(len(nodes), 1.0)
-    if typical > 0:
-        spreads = np.exp(around.lines(np.log(np.maximum(size, _MIN_DEVIATION * typical))))
-    shapes = around.quantiles(deviation / interpolated(spreads, where))
-    # Between two nodes, the distribution is almost linear, so averages over rows become averages over nodes.
-    # The resulting small shift of the mean is subtracted below.
+    if mean_size > 0:
+        spreads = np.exp(smoother.lines(np.log(np.maximum(size, _MIN_DEVIATION * mean_size))))
+    shapes = smoother.quantiles(deviation / interpolated(spreads, where))
+    # Between two nodes, the distribution is almost a linear function of the rank, so averages over rows are
+    # replaced by averages over nodes. The small change of the mean that results is subtracted below.
     left, right, share = where
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
@@ -312,34 +326,33 @@ def price_of_independence(
     barycentre: Barycentre | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Return the minimum increase of the mean squared error under exact demographic parity, :math:`E[(f -
-    f^*)^2]`.
+    r"""Return :math:`E[(f - f^*)^2]`, the minimum increase of the squared error under demographic parity.
 
-    For f(x, s) = E[y | x, s], every prediction that is independent of s, whether it uses s or not, has a mean
-    squared error of at least that of f plus the price of independence. By Theorem 2.3 (Chzhen et al., 2020),
-    the price is the variance of the conditional distributions of f in Wasserstein-2 distance. For a fitted
-    model instead of f, the result is an estimate of this bound.
+    Let f(x, s) = E[y | x, s]. The mean squared error of every prediction that is independent of s, whether or
+    not it uses s, is at least that of f plus the price of independence. By Theorem 2.3 (Chzhen et al., 2020),
+    this price is the variance, in Wasserstein-2 distance, of the conditional distributions of f. For
+    predictions of a fitted model instead of f, the result is an estimate of the price.
 
     Parameters
     ----------
     y_pred, s : (n,) arrays
-        Predictions of the best model without fairness, and the sensitive attribute.
+        Predictions of the best model without a fairness constraint, and the sensitive attribute.
     barycentre
-        Barycentre fitted to other rows; by default, the barycentre is fitted to these rows.
+        Barycentre that was fitted to other rows, or None to fit it to the given rows.
     sample_weight : (n,) array, optional
         Non-negative weights; a row of weight 2 counts as two rows.
 
     Returns
     -------
     float
-        Price of independence in squared units of ŷ, at least 0. The price is 0 if ŷ is independent of s, up
-        to the noise of the smoothed distributions. Divide the price by the variance of the target to compare
-        it with a relative error.
+        Price of independence in squared units of ŷ, at least 0. If ŷ is independent of s, the price is 0 up
+        to noise of the smoothed distributions. To compare the price with a relative error, divide it by the
+        variance of the target.
 
     Raises
     ------
     OptionError
-        Raised for the same reasons as in :func:`fit_barycentre`.
+        Raised as in :func:`fit_barycentre`.
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
@@ -349,11 +362,12 @@ def price_of_independence(
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
-    """Smoothing of the calibration rows around the ranks of the nodes.
+class _LocalSmoother:
+    """Smoothing of values in the calibration rows around the ranks of the nodes.
 
-    The kernel uses ranks, so that all nodes have the same number of neighbouring rows. The fitted lines use
-    normal scores, because ranks compress the tails of s, so that a mean that is linear in s would be curved.
+    Kernels are functions of ranks, so that all nodes have the same number of neighbouring rows. Lines are
+    functions of normal scores: ranks compress the tails of s, so a mean that is linear in s would not be
+    linear in its rank.
     """
 
     nodes: Array  # (G,) ranks
@@ -362,7 +376,7 @@ class _Around:
     bandwidth: float
 
     def lines(self, y: Array) -> Array:
-        """Return the values (G,), at the nodes, of lines fitted around each node."""
+        """Return, for each node, the value at the node of a line fitted around the node, (G,)."""
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
@@ -376,7 +390,7 @@ class _Around:
         return values
 
     def quantiles(self, y: Array) -> Array:
-        """Return quantiles of y around each node, (G, L), by inverting the mid-distribution function."""
+        """Return quantiles (G, L) of y around each node by inverting the mid-distribution function."""
         order = np.argsort(y, kind="stable")
         table = np.empty((len(self.nodes), N_LEVELS))
         for g, node in enumerate(self.nodes):
@@ -390,8 +404,8 @@ class _Around:
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
-        """Return the rows near a node, and their weights in averages around the node."""
-        reach = _REACH * self.bandwidth
+        """Return a slice of the rows near a node, and their weights in averages around the node."""
+        reach = _MAX_DISTANCE * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
         distance = (self.rank[start:stop] - node) / self.bandwidth
@@ -399,7 +413,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Return the ranks of the nodes: four per bandwidth, or every distinct rank if there are fewer."""
+    """Return the ranks of the nodes, about four per bandwidth, or all distinct ranks if there are fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:
@@ -415,13 +429,13 @@ def _scores(rank: Array) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """Count, for each row, the levels whose quantile is below (or at most) its value, by bisection."""
-    holds = np.less_equal if up_to else np.less
+    """Count, for each row, the quantiles below `shape` (or, with `up_to`, at most `shape`), by bisection."""
+    compare = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)
     while (open_ := low < high).any():
         middle = (low + high) // 2
-        yes = holds(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
-        low = np.where(open_ & yes, middle + 1, low)
-        high = np.where(open_ & ~yes, middle, high)
+        is_counted = compare(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
+        low = np.where(open_ & is_counted, middle + 1, low)
+        high = np.where(open_ & ~is_counted, middle, high)
     return low

@@ -2,8 +2,8 @@ r"""Discrimination-free premium: a model of x and s, averaged over the marginal 
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
-The premium removes only the *direct* use of s. Features that depend on s keep their effects, so premiums can
-differ between groups. The premium does not aim at demographic parity.
+The premium removes only the *direct* use of s. Features that depend on s still affect the premium, so
+premiums can differ between groups. The aim of this premium is not demographic parity.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairdash.training.references.barycentre import Array, fault, fit_barycentre
 from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import class_columns, holds_text, one_column_each
 
-#: Function f(x, s) that returns predictions (n,), given a table x of n rows and their s (n,).
+#: Function f(x, s) that returns predictions (n,) from a table x with n rows and from s (n,).
 SensitivePredictor = Callable[[Any, Array], ArrayLike]
 
 MAX_NODES = 50
@@ -29,14 +29,14 @@ MAX_NODES = 50
 def sensitive_nodes(
     s: ArrayLike, *, sample_weight: ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> tuple[Array, Array]:
-    r"""Represent the distribution of s by at most `max_nodes` weighted values, called nodes.
+    r"""Represent the distribution of s by at most `max_nodes` weighted values (nodes).
 
-    If there are at most `max_nodes` distinct values, these values are the nodes, and the average over s is
-    exact. Otherwise, the nodes are the means of groups of neighbouring ranks, with equal shares up to ties.
-    An average of f over these nodes is exact if f is linear in s. In general, the error of the average is at
-    most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s within the groups, which
-    decreases with the square of the number of groups. A jump of f in s, as in a tree, adds an error of at
-    most twice the height of the jump divided by `max_nodes`.
+    If there are at most `max_nodes` distinct values, these values are the nodes, and averages over s are
+    exact. Otherwise, rows are divided by the rank of s into groups of equal share (up to ties), and the nodes
+    are the means of s in the groups. The average of f over these nodes is exact if f is linear in s. In
+    general, its error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s
+    within groups, which decreases with the square of the number of groups. A jump of f in s, as in a tree,
+    adds an error of at most twice the height of the jump divided by `max_nodes`.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ def sensitive_nodes(
     values : (m,) array
         Nodes in the units of s, in ascending order.
     shares : (m,) array
-        Share of the rows that each node represents; the shares sum to 1.
+        Share of the rows that each node represents; the sum of the shares is 1.
 
     Raises
     ------
     OptionError
-        Raised if there are several columns, missing cells, invalid weights, or no nodes.
+        Raised if there are several columns or missing cells, or if weights or `max_nodes` are not valid.
     """
     sensitive = one_column(s, "s")
     weight = weights(sample_weight, len(sensitive))
     if max_nodes < 1:
-        raise fault("max_nodes", "There is no node to average over", "Ask for at least 1.")
+        raise fault("max_nodes", "The number of nodes is below 1", "Give at least 1.")
     counted = weight > 0
     sensitive, weight = sensitive[counted], weight[counted]
     distinct, group = np.unique(sensitive, return_inverse=True)
@@ -76,17 +76,18 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    The premium does not use the s of its row and removes only the direct use of s (see the module). If x and
-    s are dependent, the mean of the premium differs from the mean of f, so an insurer has to rebalance it.
+    The premium of a row does not use the s of this row, but only the direct use of s is removed (see the
+    module). If x and s are dependent, the mean of the premium differs from the mean of f, so an insurer has
+    to adjust the premium.
 
     Parameters
     ----------
     predict
-        Fitted function f. The call ``predict(features, s)`` returns (n,) predictions for s of shape (n,).
+        Fitted model f, such that ``predict(features, s)`` returns predictions (n,) for s (n,).
     features
-        Table x with n rows, in the form that `predict` accepts.
+        Table x with n rows that `predict` accepts.
     nodes
-        Distribution of s in the rows to which f was fitted, as returned by ``sensitive_nodes(s)``.
+        Distribution of s in the rows to which f was fitted, from ``sensitive_nodes(s)``.
 
     Returns
     -------
@@ -108,14 +109,12 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     for value, share in zip(*nodes, strict=True):
         part = one_column(predict(features, np.full(n_rows, value)), "predict")
         if len(part) != n_rows:
-            raise fault(
-                "predict", "It does not return one prediction per row", "Return an array of shape (n,)."
-            )
+            raise fault("predict", "The function does not return one number per row", "Return an array (n,).")
         premium += share * part
     return premium
 
 
-#: Function that trains the base model on the training rows of each split and returns the predictions of all
+#: Function that trains the base model on the training rows of each split, and returns predictions for all
 #: rows, (number of splits, n).
 TrainOnSplits = Callable[[Dataset, Sequence[Split]], NDArray[np.float64]]
 
@@ -133,38 +132,40 @@ def barycentre_predictions(
     random_state: int = 0,
     bandwidth: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return the partial barycentre of each split, calibrated on out-of-fold predictions in training rows.
+    """Return repaired predictions per split and strength, with barycentres of out-of-fold predictions.
 
     Parameters
     ----------
     dataset
         Data set with one sensitive attribute, which contains numbers or classes.
     splits
-        Splits of the data set, J in number.
+        J splits of the data set.
     base : (J, n) array
-        Predictions of all rows by the base model without fairness, fitted to the training rows of each split.
+        Predictions for all rows by the base model, which has no penalty and is fitted to the training rows of
+        each split.
     train
-        Function that fits the same model to other training rows. The function is called once, with the
-        `n_folds` folds of every split (J × n_folds), so that they can be trained in one stack.
+        Function that fits the base model to other training rows. It is called once, with the `n_folds` folds
+        of every split (J × n_folds), so that all models can be trained together.
     strengths
-        Strengths: T numbers from 0 (the base model) to 1 (demographic parity).
+        T strengths, from 0 (the base model) to 1 (demographic parity).
     n_folds
-        Number of parts of the training rows; each part is predicted by a model of the other parts.
+        Number of folds of the training rows; each fold is predicted by a model that is fitted to the other
+        folds.
     random_state
-        Seed of the division into parts.
+        Seed of the folds.
     bandwidth
-        Same meaning as in :func:`fairdash.training.references.fit_barycentre`.
+        As in :func:`fairdash.training.references.fit_barycentre`.
 
     Returns
     -------
     (J, T, n) array
-        Predictions in the units of the target. The predictions for the training rows of a split are
-        in-sample.
+        Repaired predictions in the units of the target. Those for the training rows of a split are in-sample.
 
     Raises
     ------
     OptionError
-        Raised if there are several sensitive attributes, arrays of the wrong shape, or folds without rows.
+        Raised if there are several sensitive attributes, if an array has the wrong shape, or if a fold would
+        have no rows.
     """
     s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
@@ -176,9 +177,9 @@ def barycentre_predictions(
     held_out = _stacked(train(dataset, parts), (len(parts), dataset.n_rows), "train")
     curves = np.empty((len(splits), len(strengths), dataset.n_rows))
     for j in range(len(splits)):
-        mine = range(j * n_folds, (j + 1) * n_folds)
-        rows = np.concatenate([parts[k].validation for k in mine])
-        out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in mine])
+        fold_numbers = range(j * n_folds, (j + 1) * n_folds)
+        rows = np.concatenate([parts[k].validation for k in fold_numbers])
+        out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in fold_numbers])
         weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
         fitted = fit_barycentre(
             out_of_fold,
@@ -198,20 +199,20 @@ def discrimination_free_predictions(
     predictors: Sequence[SensitivePredictor],
     max_nodes: int = MAX_NODES,
 ) -> NDArray[np.float64]:
-    """Return the discrimination-free premium of each split, which only removes the direct use of s.
+    """Return the discrimination-free premium of each split.
 
     Parameters
     ----------
     dataset
         Data set with one sensitive attribute, which contains numbers or classes.
     splits
-        Splits of the data set, J in number.
+        J splits of the data set.
     predictors
-        Models ``f(features, s) -> (n,)``, J in number, each fitted to the training rows of its split. The
-        features are a frame like ``dataset.features``, and s is in its units.
+        J models ``f(features, s) -> (n,)``, one per split, each fitted to the training rows of its split. The
+        argument `features` is a frame like ``dataset.features``, and `s` has the units of the data set.
     max_nodes
-        Same meaning as in :func:`fairdash.training.references.sensitive_nodes`, for the distribution of s in
-        the training rows.
+        Maximum number of nodes for the distribution of s in the training rows, as in
+        :func:`fairdash.training.references.sensitive_nodes`.
 
     Returns
     -------
@@ -221,15 +222,15 @@ def discrimination_free_predictions(
     Raises
     ------
     OptionError
-        Raised if there are several sensitive attributes, or the number of predictors differs from the number
-        of splits.
+        Raised if there are several sensitive attributes, or if the number of predictors differs from the
+        number of splits.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):
         raise fault(
             "predictors",
             "The number of models differs from the number of splits",
-            "Give as many models as splits.",
+            "Give one model per split.",
         )
     weight = dataset.row_weight
     premiums = []
@@ -240,10 +241,10 @@ def discrimination_free_predictions(
 
 
 def one_sensitive(dataset: Dataset) -> Array:
-    """Return the only sensitive attribute, (n,), with classes as codes; several raise an OptionError."""
+    """Return the sensitive attribute (n,), with codes for classes; several attributes raise an error."""
     attributes = one_column_each(dataset.sensitive)
     if attributes.shape[1] != 1:
-        raise fault("sensitive", "A reference takes exactly one sensitive attribute", "Choose one of them.")
+        raise fault("sensitive", "A reference needs exactly one sensitive attribute", "Choose one attribute.")
     s = attributes.iloc[:, 0]
     return class_columns(s, as_codes=True) if holds_text(s) else s.to_numpy(dtype=float)
 

@@ -1,4 +1,4 @@
-"""Repair of prices or of their errors by maps that use one or several sensitive attributes s.
+"""Repair of prices, or of their errors, with one or several sensitive attributes s.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -20,31 +20,31 @@ from fairdash.training.references.barycentre import Array, Barycentre, fault, fi
 
 Index = NDArray[np.int64]
 
-#: Number of passes over several numeric attributes. If two attributes are dependent, repairing along the
-#: second attribute restores a little dependence on the first. After three passes, this dependence is below
-#: the noise of the maps.
+#: Number of passes over several numeric attributes. If two attributes are dependent, repair along the second
+#: attribute creates a little dependence on the first. After three passes, this dependence is smaller than
+#: noise.
 PASSES = 3
-#: Minimum number of rows of a crossing of attributes for which separate maps are fitted.
-FEWEST = 20
-#: Maximum number of bands of a numeric attribute within which another one is repaired, and minimum number of
-#: rows of a crossing of bands.
-_BANDS, _ROWS_A_BAND = 10, 200
+#: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
+MIN_CELL_ROWS = 20
+#: Maximum number of bands of a numeric attribute within which prices are repaired along another numeric
+#: attribute, and approximate minimum number of rows per combination of bands.
+_BANDS, _ROWS_PER_BAND = 10, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Crossings of classes and of bands of numeric attributes, each with separate maps.
+    """Numbering of the combinations (cells) of classes and of bands of numeric attributes.
 
     Attributes
     ----------
     columns
-        Columns of s that contain class codes, or numbers divided into bands.
+        Positions of the columns of s that contain class codes, or numbers that are divided into bands.
     edges
-        Inner edges of the bands of numeric attributes, by column.
+        Inner edges of the bands of numeric attributes, by the position of the column.
     number
-        Cell number of each combination of codes.
+        Number of the cell for each combination of codes.
     rest
-        Cell number of all other combinations of codes.
+        Number of the cell for all other combinations of codes.
     """
 
     columns: tuple[int, ...] = ()
@@ -54,20 +54,20 @@ class Cells:
 
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
-        """Number the crossings; crossings with few rows form one cell or join the smallest other cell."""
-        bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
+        """Number the combinations; those with few rows form one cell, or join the smallest other cell."""
+        bands = int(min((len(s) / _ROWS_PER_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         cells = cls((*columns, *numbers), edges)
         crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
-        large = counts >= (FEWEST if s.shape[1] > 1 else 1)
+        large = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
         number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
         last = len(number)
-        if number and counts[~large].sum() < FEWEST:
+        if number and counts[~large].sum() < MIN_CELL_ROWS:
             last = int(np.argmin(counts[large]))
         return replace(cells, number=number, rest=last)
 
     def of(self, s: Array) -> Index:
-        """Return the cell number of each row, (n,)."""
+        """Return the number of the cell of each row, (n,)."""
         crossings, which = np.unique(self._codes(s), axis=0, return_inverse=True)
         numbers = [self.number.get(tuple(codes), self.rest) for codes in crossings.tolist()]
         return np.asarray(numbers, dtype=np.int64)[which.reshape(-1)]
@@ -81,7 +81,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Maps along a column of s, one per cell, or, without a column, one map along the cell numbers."""
+    """Step of a repair: barycentres along a column of s, one per cell, or one barycentre across cells."""
 
     column: int | None
     maps: tuple[Barycentre, ...]
@@ -90,18 +90,19 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """Fitted repair, created by :func:`fit_repair`.
+    """Fitted repair, which :func:`fit_repair` creates.
 
     Attributes
     ----------
     steps
-        Steps of maps, in the order in which they are applied.
+        Steps, in the order in which they are applied.
     of_errors
-        Whether the maps repair errors ŷ − y, of which only the average along s can be subtracted.
+        Whether errors ŷ − y are repaired; the repair then subtracts the average error at each s.
     offset, factor
-        Offset to add and then factor to multiply by, which preserve the mean of the calibration rows.
+        Number to add to prices, and number by which the result is multiplied, so that the mean price of the
+        calibration rows does not change.
     least
-        Lower bound of repaired prices, which is −∞ unless all calibration prices are positive.
+        Lower bound of repaired prices: the smallest calibration price if all are positive, otherwise −∞.
     """
 
     steps: tuple[Step, ...] = ()
@@ -111,10 +112,9 @@ class Repair:
     least: float = -np.inf
 
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
-        """Return repaired prices (1 − t) ŷ + t ŷ*, (n,), or (T, n) for several strengths t from 0 to 1.
+        """Return repaired prices (1 − t) ŷ + t ŷ* (n,), or (T, n) for T strengths t from 0 to 1.
 
-        The prices `y_pred` (n,) are in the units of the calibration rows, and `s` (n, d) has the columns of
-        the fit.
+        The prices `y_pred` (n,) must have the same units, and `s` (n, d) the same columns, as in the fit.
         """
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -122,19 +122,19 @@ class Repair:
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         full = y
         for step in self.steps:
-            full = self._moved(full, columns, step)
+            full = self._apply_step(full, columns, step)
         full = np.maximum(full + self.offset, self.least) * self.factor
         return np.asarray((1 - t) * y + t * full)
 
-    def _moved(self, y: Array, s: Array, step: Step) -> Array:
+    def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
-        at, moved = cell if step.column is None else s[:, step.column], np.array(y)
+        at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
         for k, along in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
                 y_in, s_in = y[rows], at[rows]
-                moved[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
-        return moved
+                repaired[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
+        return repaired
 
 
 def fit_repair(
@@ -147,25 +147,26 @@ def fit_repair(
 ) -> Repair:
     """Fit the repair of prices, or of their errors, along one or several sensitive attributes.
 
-    First, prices are repaired along a numeric attribute within each crossing of the classes, and then across
-    the crossings. The barycentre of the distributions given a number and classes is the barycentre of the
-    classes' barycentres. The repaired price is therefore jointly independent of the number and the classes.
-    Several numeric attributes are repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in
-    :data:`PASSES` passes. With at least 400 rows, each numeric attribute is repaired within bands of the
-    others. The repaired price is then independent of each numeric attribute within the bands of the others.
+    Prices are first repaired along a numeric attribute within each combination of classes, and then across
+    these combinations. This gives the barycentre of all distributions given number and classes, because it
+    equals the barycentre of the barycentres of the combinations. The repaired price is therefore jointly
+    independent of the number and the classes. Several numeric attributes are repaired one after another, as
+    in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at least 400 rows, prices are
+    repaired along each numeric attribute within bands of the other numeric attributes, and are then
+    independent of the attribute within these bands.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of the model that is repaired, because random dependence on s differs even between models of
-        the same kind.
+        Prices of the model that is to be repaired. Prices of a similar model are not sufficient, because
+        random dependence on s differs between models.
     s : (n, d) array
         Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
-        Outcomes. If outcomes are passed, the errors ŷ − y are repaired. A price that does not depend on y can
-        only correct the average error at each s. The spread of the errors at each s depends on y.
+        Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
+        can only correct the average error at each s, not the spread of the errors.
     classes
-        Mask of the columns of s that contain class codes; by default, no column does.
+        Whether each column of s contains class codes, or None if no column does.
     sample_weight : (n,) array, optional
         Non-negative weights.
     """
@@ -173,14 +174,14 @@ def fit_repair(
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
-    used, sets = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
-    fitted, moved = Repair(of_errors=y is not None), price
-    crossed = Cells.fit(used, sets)
-    several = [None] if len(np.unique(crossed.of(used))) > 1 else []
-    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *several):
-        values = moved if y is None else moved - np.asarray(y, dtype=float)
+    used, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
+    fitted, repaired = Repair(of_errors=y is not None), price
+    class_cells = Cells.fit(used, class_columns)
+    across_cells = [None] if len(np.unique(class_cells.of(used))) > 1 else []
+    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
+        values = repaired if y is None else repaired - np.asarray(y, dtype=float)
         others = [k for k in numbers if k != column]
-        cells = crossed if column is None or not others else Cells.fit(used, sets, others)
+        cells = class_cells if column is None or not others else Cells.fit(used, class_columns, others)
         cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
@@ -189,9 +190,9 @@ def fit_repair(
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
         fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))
-        moved = fitted._moved(moved, columns, fitted.steps[-1])
+        repaired = fitted._apply_step(repaired, columns, fitted.steps[-1])
     mean = float(weight @ price)
-    fitted = replace(fitted, offset=mean - float(weight @ moved))
+    fitted = replace(fitted, offset=mean - float(weight @ repaired))
     if (counted := price[weight > 0].min()) > 0:
         fitted = replace(fitted, least=float(counted))
         fitted = replace(fitted, factor=mean / float(weight @ fitted.predict(price, columns)))

@@ -1,4 +1,4 @@
-"""Reference prices for a data set, from standard networks with s as an additional feature."""
+"""Training of reference prices for a data set, from standard networks with s as an additional feature."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from fairdash.training.single import Predictor
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
-#: Completed share of the work when each part begins.
-_BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
+#: Completed share of the work at the start of each part.
+_START_SHARES = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
 def train_references(
@@ -45,65 +45,65 @@ def train_references(
     on_step: Callable[[float], None] = lambda _: None,
     run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
-    """Train the references on the training rows of each split.
+    """Train the reference prices on the training rows of each split.
 
-    The base is the standard network with s as an additional feature. The barycentre is the most accurate
-    independent prediction because it adjusts E[y | x, s] instead of E[y | x], since effects of features may
-    depend on s (Chzhen et al., 2020). The weight decay is tuned separately for this base
-    (:func:`fairdash.training.crossvalidation.tune`). For the discrimination-free premium, the predictions of
-    the same network are averaged over s. If the loss has a log link, no price is moved below the smallest
-    prediction of the base, so that prices stay positive.
+    The base model is the standard network with s as an additional feature. The barycentre is the most
+    accurate prediction that is independent of s only if it starts from E[y | x, s], not from E[y | x],
+    because effects of features may depend on s (Chzhen et al., 2020). The weight decay of the base model is
+    selected separately (:func:`fairdash.training.crossvalidation.tune`). The discrimination-free premium is
+    the average over s of the base model's predictions. If the loss has a log link, the smallest prediction of
+    the base model is a lower bound of the barycentre, so that prices remain positive.
 
     Parameters
     ----------
     on_step
-        Function that is called several times per second with the completed share, 0 to 1; an exception stops
-        the training.
+        Function that is called several times per second with the completed share, 0 to 1; an exception in it
+        stops the training.
     run_step
-        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are under ``"tuning/"``,
-        ``"base/"``, ``"folds/"`` and ``"premium/"``.
+        Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
+        The steps are ``"tuning/…"``, ``"base/…"``, ``"folds/…"`` and ``"premium/…"``.
     dataset, splits, settings, strengths, random_state, device
-        Same meaning as in :func:`fairdash.api.references`.
+        As in :func:`fairdash.api.references`.
 
     Returns
     -------
     members
-        One row per row of the predictions, with the columns ``method`` (an id of
-        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1, or 1
-        for the discrimination-free premium, which has no strength), ``split`` and ``diverged``.
+        One row per row of `predictions`, with the columns ``method`` (an id of
+        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the strength of the barycentre from 0 to 1;
+        1 for the discrimination-free premium, which has no strength), ``split`` and ``diverged``.
     predictions
         Predictions (K, n) for all rows, in the target's units.
     price
-        Minimum increase of the error that exact independence requires, (J,), in units of ``mse``. The
-        increase is the error of the barycentre at full strength minus the error of its base, f(x, s), on the
-        test rows of each split, with the weights of ``mse``. If f is E[y | x, s], the mean of the increase is
-        :func:`~fairdash.training.references.price_of_independence`. Unlike this distance, the increase is not
-        biased upwards by chance.
+        For each of the J splits, an estimate of the minimum increase of the error due to independence, in
+        units of ``mse``: the error of the barycentre with strength 1 minus the error of the base model f(x,
+        s), on the test rows. If f is E[y | x, s], the expectation of this difference is
+        :func:`~fairdash.training.references.price_of_independence`. Unlike that squared distance, the
+        difference of errors is not biased upwards by noise.
 
     Raises
     ------
     OptionError
-        Raised if there are several sensitive attributes, or the loss does not suit the target.
+        Raised if there are several sensitive attributes, or if the loss does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
     with_s = _with_s_as_feature(dataset)
 
-    where = resolve_device(device)
+    resolved = resolve_device(device)
     tuning, tuned = tune(
         with_s,
         splits,
         settings,
         random_state=random_state,
-        device=where,
+        device=resolved,
         networks=True,
-        progress=lambda at: on_step(_BEGINS["base"] * at.fraction),
+        progress=lambda at: on_step(_START_SHARES["base"] * at.fraction),
         run_step=within(run_step, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
-        begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
-        per_split = len(parts) // len(splits)  # The folds of a split use the settings of this split.
+        begins, ends = _START_SHARES[name], _START_SHARES["folds" if name == "base" else "premium"]
+        per_split = len(parts) // len(splits)  # Folds use the settings of their split.
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // per_split], k, initial_seed(random_state, k // per_split))
             for k in range(len(parts))
@@ -114,15 +114,15 @@ def train_references(
             models,
             objective="demographic_parity",
             random_state=random_state,
-            device=where,
+            device=resolved,
             networks=name == "base",
             progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
             run_step=within(run_step, name),
         )
 
     def of_base() -> TrainedModels:
-        # If all splits have validation rows, the tuned models were trained on the same rows and can be
-        # reused.
+        # If all splits have validation rows, the models from the selection of the weight decay were trained
+        # on the same rows and can be used here.
         return tuned if all(len(split.validation) for split in splits) else train(splits, "base")
 
     def of_folds() -> NDArray[np.float64]:
@@ -139,7 +139,7 @@ def train_references(
         return curves
 
     def premium_of(j: int) -> Found:
-        on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
+        on_step(_START_SHARES["premium"] + (1 - _START_SHARES["premium"]) * j / len(splits))
         predictor = _prediction_given_s(base.result().networks[j], with_s)
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
@@ -177,7 +177,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 
 def _with_s_as_feature(dataset: Dataset) -> Dataset:
-    """Return the data set with s as its last feature, under a name that no other column has."""
+    """Return the data set with s as its last feature, with a name that no other column has."""
     name = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while name in dataset.table():
         name += "′"
@@ -186,16 +186,17 @@ def _with_s_as_feature(dataset: Dataset) -> Dataset:
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
-    """Return s as a feature, with class codes as text."""
+    """Return s as a feature, in which class codes become text."""
     if dataset.sensitive.shape[1] == 1:
         return s
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
 def _prediction_given_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
-    """Return a network with s as its last feature as a function of these rows and any values of s."""
+    """Return a network, whose last feature is s, as a function of s for the rows of `with_s`."""
     name, encoder = with_s.features.columns[-1], network.encoder
-    # The same rows are predicted for many values of s, so all other features are encoded once.
+    # The function is called for the same rows with many values of s, so all other features are encoded only
+    # once.
     x, block = encoder.transform(with_s.features).astype(np.float32), encoder.blocks[name]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:

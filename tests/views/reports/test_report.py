@@ -189,15 +189,15 @@ def test_a_report_states_data_roles_training_versions_interpretation_and_limits(
 
 
 def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cover(found, monkeypatch):
-    alone, pairs = "each sensitive attribute by itself", "two attributes at a time"
+    alone, pairs = "each sensitive attribute separately", "combinations of two sensitive attributes"
     for method, of_two, of_three in (
         ("hgr_spline", "", pairs), ("pearson", alone, alone), (FAIR_TARIFF, "", pairs), ("hgr_nn", "", ""),
         ("jdcov", "", ""), ("ccdcov", "", ""),
     ):  # fmt: skip
         for count, treated in ((1, ""), (2, of_two), (3, of_three)):
-            said = f"“.*” treats {treated}, .*Audit the price along all of them" if treated else "$"
+            said = f"“.*” uses {treated}, .*Audit the price along all attributes" if treated else "$"
             assert re.match(said, apart_in_words(method, count)), (method, count)
-    assert "treats 3 attributes at a time" in apart_in_words("jdcov", 4)
+    assert "uses combinations of 3 sensitive attributes" in apart_in_words("jdcov", 4)
     monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
     assert str((found.b.method, 1)) in content.limits_of_comparison(found)
     monkeypatch.undo()
