@@ -144,8 +144,8 @@ def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypat
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
     fits = result.tables["surrogate_fit"].set_index("model")["value"]
     assert fits[WITHOUT] > 0.9
-    assert fits["the price, by networks in place of trees"] > 0.9, "a smooth price without noise"
-    assert fits["cost, by networks in place of trees"] > 0.02
+    assert fits["the price, predicted by networks"] > 0.9, "a smooth price without noise"
+    assert fits["cost, predicted by networks"] > 0.02
     sentences = {each.question: each.text for each in result.answers}
     for number, part in (
         (6, "“a”"), (6, "R²"), (8, "deviance"), (8, "every column without another role: “a”, “b”, “town”"),

@@ -171,7 +171,7 @@ def test_implausible_prices_are_noted_before_the_verdict(change, words):
     said = " ".join(result.notes)
     assert words in said
     if not words:
-        assert not any(each in said for each in ("logarithm", "as a total over it", "0 or less"))
+        assert not any(each in said for each in ("logarithm", "as a total does", "0 or less"))
     assert bool(result.units_remark) == (words in said and bool(words) and "0 or less" not in words)
 
 

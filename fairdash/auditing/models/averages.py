@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.data import Progress
-from fairdash.auditing.gaps import reach_of_all
+from fairdash.auditing.gaps import joint_limit_factor
 from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs, corrective_of, folds_of
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
@@ -89,7 +89,7 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
         off = share[:, None] * (influence / p + np.outer(level, value))
         of_units = np.column_stack([table.per_unit(each) for each in off.T])
         gram = of_units.T @ of_units
-        error = reach_of_all(gram, random_state) * np.sqrt(np.diag(gram))
+        error = joint_limit_factor(gram, random_state) * np.sqrt(np.diag(gram))
         columns = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
         frames.append(pd.DataFrame(columns | {"ci_low": value - error, "ci_high": value + error}))
     return pd.concat(frames, ignore_index=True)
