@@ -79,7 +79,9 @@ def test_a_mean_price_of_almost_nothing_is_refused_and_tiny_prices_are_not(name)
     table = motor().assign(second=1.0)
     table["second"] += table["price"]
     table[name] -= table[name].mean() - 1e-9
-    with pytest.raises(DataError, match=f"“{name}”: the column's mean is almost zero compared with its values"):
+    with pytest.raises(
+        DataError, match=f"“{name}”: the column's mean is almost zero compared with its values"
+    ):
         fd.audit(table, price="price", sensitive="age", candidate="second", questions=[1])
     tiny = motor().assign(price=lambda each: each["price"] * 1e-9)
     one, other = (fd.audit(each, price="price", sensitive="age", questions=[1]) for each in (tiny, motor()))

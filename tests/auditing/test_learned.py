@@ -10,9 +10,9 @@ import fairdash as fd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.models.premiums import (
-    OF_A_COST,
-    OF_A_PRICE,
+    COST_TREES,
     PREMIUMS,
+    PRICE_TREES,
     explained,
     fit_trees,
     learn_costs,
@@ -53,7 +53,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
 
 def test_trees_give_the_same_total_share_when_networks_and_shap_are_not_installed(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
-    surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
+    surrogate = fit_trees(PRICE_TREES, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
     monkeypatch.setattr(attribution, "has", lambda _: False)
     fits, _, whole, shares = drivers_of(table)
@@ -72,7 +72,7 @@ def test_networks_explain_a_price_out_of_fold_on_a_sample_and_do_not_explain_noi
     assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
 
-@pytest.mark.parametrize(("trees", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])
+@pytest.mark.parametrize(("trees", "scale"), [(PRICE_TREES, np.asarray), (COST_TREES, np.log)])
 def test_shapley_values_add_up_on_the_scale_of_the_trees(trees, scale):
     table = table_of(policies(300).drop(columns="y"))
     fitted = fit_trees(trees, table.features, table.price, table.weight, random_state=0)

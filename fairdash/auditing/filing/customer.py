@@ -11,10 +11,10 @@ from fairdash.errors import OptionError
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 from fairdash.views.blocks import Block, Table, Text, document
 
-#: Maximum number of columns in the list, which has those with the largest effect, so that it fits on a page.
-_MOST = 8
-#: Share of the mean price: a column is named if its effect differs by more than this along the attribute.
-_NAMED = 0.01
+#: Maximum number of columns in the list of the largest effects, so that the list fits on a page.
+_MAX_COLUMNS = 8
+#: Minimum change of the price along the attribute, as a share of the mean price, for a column to be named.
+_MIN_CHANGE = 0.01
 _YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
 
 
@@ -26,7 +26,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
     result
         Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
     answers
-        Map of fields to texts by the user; the text of ``complaints`` is the end of the page.
+        Map of fields to texts by the user; the page ends with the text of ``complaints``.
     row
         Label of the customer's row.
 
@@ -92,7 +92,7 @@ def _change(result: Findings, value: float) -> str:
 
 
 def _by_column(result: Findings) -> Iterator[Block]:
-    changes = result.tables["customer_columns"].head(_MOST)
+    changes = result.tables["customer_columns"].head(_MAX_COLUMNS)
     effects = [_change(result, value) for value in changes["change"]]
     frame = pd.DataFrame(
         {"about you": changes["column"], "your value": changes["value"].map(_short), "effect": effects}
@@ -114,7 +114,7 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
         else f"“{name}” itself does not change your price."
     )
     along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _NAMED].index if each in effects][:3]
+    others = [each for each in along[along.abs() > _MIN_CHANGE].index if each in effects][:3]
     listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
     yield (
         f"Other values known about you vary with “{name}”. Through these values, the price can follow "

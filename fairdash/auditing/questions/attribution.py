@@ -21,9 +21,9 @@ from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models.premiums import (
     MAX_ROWS,
+    NETWORKS_PACKAGE,
     NO_NETWORKS,
-    OF_A_PRICE,
-    OF_NETWORKS,
+    PRICE_TREES,
     Costs,
     Fitted,
     explained,
@@ -243,16 +243,16 @@ def drivers_of(
         ci_high.
     """
     part = table.sampled(MAX_ROWS)
-    without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
-    with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
+    without = out_of_fold(part, part.price, PRICE_TREES, random_state=random_state)
+    with_s = out_of_fold(part, part.price, PRICE_TREES, part.sensitive, random_state=random_state)
     direct_use = gained(part.price, without, with_s, part)
     uses_s = _uses_s_directly(direct_use)
     sensitive_columns = (part.sensitive,) if uses_s else ()
     fitted = fit_trees(
-        OF_A_PRICE, part.features, part.price, part.weight, *sensitive_columns, random_state=random_state
+        PRICE_TREES, part.features, part.price, part.weight, *sensitive_columns, random_state=random_state
     )
     models = {WITHOUT: without, WITH: with_s}
-    if has(OF_NETWORKS):
+    if has(NETWORKS_PACKAGE):
         sensitive = part.s_columns if uses_s else ()
         models[NETWORKS_MODEL] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
     fits = pd.DataFrame(
