@@ -246,9 +246,9 @@ def carry_out(
         frame, with_class_names=columns.named, sensitive=(columns.sensitive, *columns.also)
     )
     frame, drawn = _sample_rows(frame, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
+    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
     firsts, seconds = [], []
-    for data in hypotheses:
+    for data in audited_data:
         pair = data.on("candidate") if has_second_price else data
         if has_second_price and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
@@ -266,7 +266,7 @@ def carry_out(
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
-    is_whole = len(hypotheses) == len(columns.each) + len(columns.crossings)
+    is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
         tell_step = partial(tell, "Changing one input of the model at a time", 0.0)

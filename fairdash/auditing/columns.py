@@ -234,8 +234,7 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes in the sensitive column, and the class names; add a note on merged
-    classes."""
+    """Return the frame with class codes in the sensitive column, and the class names; note merged classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -405,8 +404,7 @@ def _is_informative(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert a numeric column to floats (missing cells: NaN), and others to text (missing cells: a
-    level)."""
+    """Convert a numeric column to floats (missing: NaN), and any other to text (missing: a level)."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

@@ -46,7 +46,7 @@ MAX_LEVELS = 25
 _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
 #: Maximum length of the curve's straight continuation into a tail, as a share of the curve's range.
-_FARTHEST = 0.5
+_MAX_EXTENSION = 0.5
 #: Maximum number of waves in the test of a flat curve, the number of slow waves, and the divisor of |t| for
 #: fast waves. Fast waves have less weight because few prices oscillate along s.
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
@@ -218,7 +218,7 @@ def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: i
     def straight_line(value: float) -> Array:
         edge = 0.0 if value < low else 1.0
         # In a long tail, the straight continuation is meaningless far from the range.
-        reach = np.clip((value - low) / (high - low) - edge, -_FARTHEST, _FARTHEST)
+        reach = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
         return functions(edge) + reach * functions(edge, 1)
 
     return values, points, penalty, at, ("curve",) * len(at), straight_line
@@ -319,7 +319,7 @@ def fit_curve(
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
     if not issparse(design):
-        # These residuals of the basis functions add up to 0, so the level is undetermined and set to 0.
+        # These residuals add up to 0 in each row, so the curve's level is undetermined and set to 0.
         gram = gram + size / len(gram)
     # The fit uses y minus its mean, so neither rounding nor the small ridge in the Gram matrix can bend a
     # flat curve. The mean can be added later, because the basis functions add up to 1.

@@ -325,8 +325,7 @@ def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tup
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
-    """Return the p-value, in (0, 1], of a test that u (n,) and s are independent, against any kind of
-    link."""
+    """Return the p-value, in (0, 1], of independence of u (n,) and s, in a test against any kind of link."""
     rows, options = _test_options(table, random_state)
     return independence_test(u[rows], table.s_for_tests[rows], **options).p_value
 
@@ -404,7 +403,7 @@ def _data_of_crossings(
             data = AuditData(
                 table=table, frame=extended, plan=restricted, tell=tell, cells=cells, is_first=False
             )
-            remark = _not_judged(data)
+            remark = _note_on_small_cells(data)
             notes = (*table.notes, *filter(None, (cells.note, remark)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
             # This access raises an error if the primary criterion has too few rows or cells.
@@ -427,7 +426,7 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
     )
 
 
-def _not_judged(data: AuditData) -> str:
+def _note_on_small_cells(data: AuditData) -> str:
     """Return a sentence on the rows in cells that are too small to be judged; "" if there are none."""
     table = data.table
     if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):

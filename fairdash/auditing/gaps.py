@@ -112,8 +112,7 @@ class Tested(Estimate):
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """Return the verdict from two p-values, corrected for multiple testing or not, at 5 % in each
-    direction."""
+    """Return the verdict at 5 % in each direction from two p-values, which may be corrected."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 

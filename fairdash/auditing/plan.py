@@ -114,9 +114,9 @@ class Columns:
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that has a role, including features that the user named."""
-        alone = (self.groups, self.coverage, self.known_class)
-        several = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
-        return (*self.numbers().values(), *several, *filter(None, alone))
+        single = (self.groups, self.coverage, self.known_class)
+        multiple = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *multiple, *filter(None, single))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
@@ -133,8 +133,7 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
-    """Return a plan from roles and options that are passed by name; :meth:`AuditPlan.of` lists the
-    options."""
+    """Return a plan from roles and options passed by name; :meth:`AuditPlan.of` lists the options."""
     roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 

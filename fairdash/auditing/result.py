@@ -317,8 +317,7 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """Return a sentence on the primary criterion's gap, and one on its verdict, from its `row` of
-    verdicts."""
+    """Return a sentence on the primary gap and a sentence on its verdict, from a `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."

@@ -22,8 +22,7 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Maximum number of entries in a list. A table of the levels of all columns has fewer rows, even if the data
-#: have millions.
+#: Maximum number of entries in a list. It is enough for the levels of all columns of millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),

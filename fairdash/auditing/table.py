@@ -243,7 +243,7 @@ class AuditTable:
         if count < FEWEST:
             names = [name for role in _SORT_ROLES if role in roles for name in self.columns.of(role)]
             what = "rows" if self.columns.groups is None else "groups of rows"
-            raise _too_few(
+            raise _too_few_rows(
                 count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
@@ -307,7 +307,7 @@ class AuditTable:
         }
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
-            raise _too_few(len(used), "complete rows", notes)
+            raise _too_few_rows(len(used), "complete rows", notes)
         if cap is not None and "outcome" in numbers:
             numbers["outcome"] = _capped(numbers["outcome"], weight, cap, columns, notes)
         for role, name in columns.numbers().items():
@@ -332,7 +332,7 @@ class AuditTable:
         if columns.groups is not None:
             units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
         if (n_units := len(np.unique(units))) < FEWEST:
-            raise _too_few(n_units, "groups of complete rows", notes)
+            raise _too_few_rows(n_units, "groups of complete rows", notes)
         if columns.groups is not None:
             notes.append(
                 f"The rows belong to {n_units:,} policies (“{columns.groups}”), which count as independent."
@@ -416,7 +416,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     return np.minimum(outcome, cap)
 
 
-def _too_few(count: int, what: str, notes: list[str]) -> DataError:
+def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
     """Return an error with the notes on rows left out, the usual reason for too few rows."""
     sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")

@@ -66,8 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 at least one column does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Commands by name, each with its function and its help text. The list of commands shows the text's first
-#: line.
+#: Commands with their functions and help texts. The list of commands shows a text's first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),

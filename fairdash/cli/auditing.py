@@ -37,9 +37,8 @@ from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
 
-#: Fields that are not compared: descriptions of the audit and its machine, and sentences, which repeat
-#: numbers.
-_NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
+#: Fields that are not compared: descriptions of audit and machine, and sentences, which repeat numbers.
+_NOT_COMPARED = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
 def compare_repeated(now: Findings, before: Findings) -> str:
@@ -86,7 +85,7 @@ def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
     """Yield every number and text of the results with its path."""
     if isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if name not in _NO_RESULT:
+            if name not in _NOT_COMPARED:
                 yield from _values_by_path(each, (*path, str(name)))
     else:
         yield path, value
@@ -208,7 +207,7 @@ def audit(
         hint = "Name the model's file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
-    page_files = _places(template, model_options["customer"], out, pdf=pdf)
+    page_files = _files_of_pages(template, model_options["customer"], out, pdf=pdf)
     # All files are read first, so that an unreadable file raises an error before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
@@ -232,11 +231,11 @@ def audit(
         if out is not None and not (page_files and out.suffix.lower() in _PAGES):
             result.save(out)
         if page_files:
-            _file(result, template, model_options["customer"], page_files, governance, pdf=pdf)
+            _write_pages(result, template, model_options["customer"], page_files, governance, pdf=pdf)
     return _STATUS[result.verdict]
 
 
-def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
+def _files_of_pages(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
     """Return the files for the filing and the customer's page. An impossible combination of options raises an
     error before the audit.
     """
@@ -260,7 +259,7 @@ def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool)
     return {name: files[name] for name in pages}
 
 
-def _file(
+def _write_pages(
     result: AuditResult,
     template: str | None,
     customer: Any,
@@ -291,8 +290,7 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     Parameters
     ----------
     stale
-        List only rules that were last looked up over a year ago. The exit status is 1 if there is such a
-        rule.
+        List only rules that were last looked up over a year ago. The exit status is 1 if it finds one.
     """
     today = datetime.now(UTC).date()
     listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
@@ -333,8 +331,7 @@ def _table(
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table to audit, with the plan's columns only if the plan names the features, and its
-    source."""
+    """Return the table to audit and its source; if the plan names features, read only the plan's columns."""
     if file is None:
         if "dataset" not in stored_origin:
             raise OptionError.of("No table is named", "Give a file.", column="file")

@@ -275,12 +275,12 @@ def _sentences(
         f"finds the link, {p_value(p_if_one)} if only one does"
     )
     if among_equals is not None:
-        yield from _of_equals(among_equals)
+        yield from _conditional_sentences(among_equals)
     if left_out:
         yield f"Rows left out because a cell is missing: {left_out:,}."
 
 
-def _of_equals(test: ConditionalDependence) -> Iterator[str]:
+def _conditional_sentences(test: ConditionalDependence) -> Iterator[str]:
     differs = "" if test.varies_with is None else f", most where it differs along {test.varies_with}"
     yield f"Conditional on {', '.join(test.given)}:"
     yield f"size         {test.size:.4g} (partial correlation ratio on held-out rows)"

@@ -117,7 +117,7 @@ class DataOptions:
             The roles don't fit the table.
         """
         if self.dataset is not None and self.file is None:
-            return self._of_the_catalogue(self.dataset)
+            return self._load_from_catalogue(self.dataset)
         if self.dataset is not None or self.file is None:
             raise OptionError.of("One table is needed", "Name the table with --dataset, or with --file.")
         if self.predict is None or not self.sensitive:
@@ -163,7 +163,7 @@ class DataOptions:
         except DataError as error:
             raise DataError(*map(_with_option, error.problems)) from None
 
-    def _of_the_catalogue(self, dataset: str) -> Dataset:
+    def _load_from_catalogue(self, dataset: str) -> Dataset:
         names = [each.name for each in fields(self) if each.name != "dataset"]
         options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
         if options:
@@ -341,7 +341,7 @@ def search(
         grid=grid,
         progress=partial(_show, "cross-validating"),
     )
-    _say_what_was_searched(result, {"best": to_plain(result.best)}, as_json=as_json)
+    _print_search(result, {"best": to_plain(result.best)}, as_json=as_json)
 
 
 @with_options(LamSearch, only=("n_folds", "refine"))
@@ -374,10 +374,10 @@ def find_lam(
         target=target,
         progress=partial(_show, "cross-validating"),
     )
-    _say_what_was_searched(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)
+    _print_search(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)
 
 
-def _say_what_was_searched(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
+def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
     about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
     say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)

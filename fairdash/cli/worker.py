@@ -189,13 +189,13 @@ def _work(queue_name: str, parent: int | None) -> None:
 
         keep_enforcing()
     try:
-        _stand_by(queue_name, parent)
+        _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
         pool.close()
 
 
-def _stand_by(queue_name: str, parent: int | None) -> None:
+def _wait_for_jobs(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
     If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.

@@ -24,8 +24,7 @@ if sys.platform != "win32":
     import fcntl
 
 LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
-#: Seconds between two checks for a request to stop and for finished steps, and between two reports of
-#: progress.
+#: Seconds between checks for a request to stop and for finished steps, and between reports of progress.
 SECONDS_BETWEEN_CHECKS = 0.2
 #: Seconds to wait for a lock. Only a worker holds a lock for longer; other processes release it at once.
 SECONDS_FOR_THE_LOCK = 3.0

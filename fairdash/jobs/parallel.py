@@ -190,7 +190,9 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
     folder
         Folder of the results of the steps.
     """
-    return ProcessPoolExecutor(count, mp_context=_context(), initializer=_begin, initargs=(str(folder),))
+    return ProcessPoolExecutor(
+        count, mp_context=_context(), initializer=_prepare_process, initargs=(str(folder),)
+    )
 
 
 def warm_up() -> None:
@@ -206,13 +208,13 @@ def _context() -> BaseContext:
     return context
 
 
-def _begin(folder: str) -> None:
+def _prepare_process(folder: str) -> None:
     """Limit the memory of a pool process, and let it stop when its parent or its job stops."""
     limit_memory()
-    threading.Thread(target=_end_in_time, args=(Path(folder),), daemon=True).start()
+    threading.Thread(target=_stop_with_parent_or_job, args=(Path(folder),), daemon=True).start()
 
 
-def _end_in_time(folder: Path) -> None:
+def _stop_with_parent_or_job(folder: Path) -> None:
     """Stop this process when its parent ends, for any reason, or when the job must stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
@@ -237,7 +239,7 @@ class QueueExecutor(Executor):
         self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
-        threading.Thread(target=self._follow, daemon=True).start()
+        threading.Thread(target=self._poll_results, daemon=True).start()
 
     def submit(self, _: Any, /, *args: Any, **__: Any) -> Future[Any]:
         """Add a step to the queue, unless an earlier process of this job has added the step."""
@@ -252,7 +254,7 @@ class QueueExecutor(Executor):
         self._is_over.set()
         queue.retry_until_available(lambda: queue.forget_steps(self._job))
 
-    def _follow(self) -> None:
+    def _poll_results(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):

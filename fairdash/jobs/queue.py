@@ -126,8 +126,8 @@ def client() -> DBOSClient:
     StorageError
         The database can't be opened, or the home folder can't be written.
     """
-    with in_words(), _opening:
-        return _opened(database_url())
+    with errors_in_words(), _opening:
+        return _open_client(database_url())
 
 
 def submit(
@@ -168,7 +168,7 @@ def _submit(
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
-        with in_words():
+        with errors_in_words():
             client().delete_workflows([each.workflow_id for each in workflows])
             client().enqueue(options, *arguments)
 
@@ -206,29 +206,28 @@ def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
 
 
 def time_of_attempt(id: str) -> int | None:
-    """Return the time of the last attempt to run a job, in ms since the epoch, which identifies the
-    attempt."""
+    """Return the time of the last attempt to run a job, in ms since the epoch, to identify the attempt."""
     return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
 
 
 def cancel_attempt(id: str, *, begun: int | None) -> None:
     """Cancel the attempt that began at the time `begun`, unless the job has been resumed since."""
     if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
-        with in_words():
+        with errors_in_words():
             client().cancel_workflows([id])
 
 
 def cancel(ids: Collection[str]) -> None:
     """Prevent further steps of these jobs from starting; ended jobs keep their state."""
     if known := _known(ids):
-        with in_words():
+        with errors_in_words():
             client().cancel_workflows(known)
 
 
 def forget(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
     if known := _known(ids):
-        with in_words():
+        with errors_in_words():
             client().delete_workflows(known)
 
 
@@ -279,7 +278,7 @@ def worker_at(queue_name: str) -> str:
 def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatus]:
     if not is_shared() and not data_folder("jobs.sqlite").is_file():
         return []
-    with in_words():
+    with errors_in_words():
         return client().list_workflows(**which, load_input=False, load_output=load_output)
 
 
@@ -288,7 +287,7 @@ def _known(ids: Collection[str]) -> list[str]:
 
 
 @contextmanager
-def in_words() -> Iterator[None]:
+def errors_in_words() -> Iterator[None]:
     """Convert a database error for the user: UnavailableError if the database does not respond, else
     StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -319,7 +318,7 @@ _opening = threading.Lock()
 
 
 @lru_cache(maxsize=8)
-def _opened(url: str) -> DBOSClient:
+def _open_client(url: str) -> DBOSClient:
     from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
     if url.startswith("sqlite:"):
@@ -348,17 +347,17 @@ def heartbeat(name: str) -> None:
     """Report that the worker with this name is alive, or raise UnavailableError."""
     from sqlalchemy import text
 
-    with in_words(), _database(database_url()).begin() as database:
+    with errors_in_words(), _database(database_url()).begin() as database:
         database.execute(text(_HEARTBEAT), {"name": name})
 
 
 def n_processes() -> int:
-    """Return the number of processes for steps on all live workers, if their machines have equally many
-    cores."""
+    """Return the number of processes for steps of all live workers, on machines with as many cores as
+    this."""
     from sqlalchemy import text
 
     def ask() -> int:
-        with in_words(), _database(database_url()).begin() as database:
+        with errors_in_words(), _database(database_url()).begin() as database:
             return int(
                 database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
             )
@@ -374,7 +373,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
     """
     from sqlalchemy import text
 
-    with in_words(), _database(database_url()).begin() as database:
+    with errors_in_words(), _database(database_url()).begin() as database:
         dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
     n_returned = 0
     for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
@@ -382,7 +381,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
             each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
         ]
         if abandoned:
-            with in_words():
+            with errors_in_words():
                 client().resume_workflows(abandoned, queue_name=name)
         n_returned += len(abandoned)
     return n_returned

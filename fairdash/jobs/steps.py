@@ -61,7 +61,7 @@ def run_directly(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: 
 
 
 @dataclass(frozen=True)
-class _Within:
+class _PartRunner:
     run_step: StepRunner
     part: str
 
@@ -71,13 +71,13 @@ class _Within:
 
 def within(run_step: StepRunner, part: str) -> StepRunner:
     """Return a step runner for a part of a job, whose steps are stored as ``"<part>/<name>"``."""
-    return _Within(run_step, part)
+    return _PartRunner(run_step, part)
 
 
 def _root_of(run_step: StepRunner) -> tuple[StepRunner, str]:
     """Return the step runner of the whole job, and the prefix of the names of this part's steps."""
     prefix = ""
-    while isinstance(run_step, _Within):
+    while isinstance(run_step, _PartRunner):
         prefix = f"{run_step.part}/{prefix}"
         run_step = run_step.run_step
     return run_step, prefix
@@ -281,8 +281,7 @@ class Replay(Checkpoints):
             raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
-        """Return a branch's result, computed once; the results of the branch's steps then leave the
-        memory."""
+        """Return a branch's result, computed once; then release the memory of its steps' results."""
         if parts not in self._branches:
             new_result = task()
             prefixes = tuple(f"{part}/" for part in parts)

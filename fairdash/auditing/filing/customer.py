@@ -15,7 +15,9 @@ from fairdash.views.blocks import Block, Table, Text, document
 _MAX_COLUMNS = 8
 #: Minimum change of the price along the attribute, as a share of the mean price, for a column to be named.
 _MIN_CHANGE = 0.01
-_YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
+_BLANK_COMPLAINTS = (
+    "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
+)
 
 
 def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | str) -> bytes:
@@ -51,7 +53,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
             "small",
         ),
         Text("Your price compared with others", "section"),
-        *_beside_others(result),
+        *_comparison_with_others(result),
         Text("What changes your price", "section"),
         *_by_column(result),
         Text(f"What “{name}” does to your price", "section"),
@@ -59,7 +61,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         Text("What this page can’t say", "section"),
         _open_questions(name),
         Text("If you disagree", "section"),
-        Text(complaints or _YOURS, "written" if complaints else "blank"),
+        Text(complaints or _BLANK_COMPLAINTS, "written" if complaints else "blank"),
     ]
     return document(f"Why this price? {price} of the customer in row {row}", blocks, scripts=False)
 
@@ -77,7 +79,7 @@ def _short(value: str) -> str:
         return value
 
 
-def _beside_others(result: Findings) -> Iterator[Block]:
+def _comparison_with_others(result: Findings) -> Iterator[Block]:
     facts, name = result.tables["customer"].iloc[0], result.plan.columns.sensitive
     yield unbroken(
         f"You pay {_money(result, facts['price'])}. The mean price of all customers is "

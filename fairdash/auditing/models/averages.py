@@ -96,8 +96,8 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
 
 
 def _by_splines(table: AuditTable, targets: Array) -> Array:
-    """Predict columns (n, T) from the features, out of fold, by a spline model, whose errors differ from
-    those of trees.
+    """Predict columns (n, T) from the features, out of fold, by splines, whose errors differ from those of
+    trees.
     """
     filled = table.features.fillna(table.features.median(numeric_only=True))
     if (filled.nunique() < 2).all():

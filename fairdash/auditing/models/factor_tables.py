@@ -56,7 +56,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
         if value is not None and not by_level and any(_is_name(row[0]) for row in rows):
             if _are_terms(rows, value[0]):
-                return _of_terms(names, rows, *value, link)
+                return _coefficient_table(names, rows, *value, link)
             if not is_book:
                 _refuse_terms(rows, value[0])
     return FactorTable(sheets, link, is_book=is_book)
@@ -85,12 +85,18 @@ class FactorTable(NamedModel):
             names = [str(each).strip().lower() for each in header]
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
-            factor_place, level_place, value = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
-            band_places = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
+            factor_place, level_place, value = (
+                _index_of(names, _FACTOR),
+                _index_of(names, _LEVEL),
+                _value_of(names),
+            )
+            band_places = [place for each in (_FROM, _TO) if (place := _index_of(names, each)) is not None]
             if factor_place is None or value is None or (level_place is None and len(band_places) < 2):
                 continue
             rows, (at, kind) = [row for row in rows if row[value[0]] != ""], value
-            if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
+            if (second := _index_of(names, ("level2",))) is not None and any(
+                row[second] != "" for row in rows
+            ):
                 hint = "Fit the two factors as one factor, whose levels are pairs of levels."
                 raise refused(
                     "the table has coefficients of two levels (level2), which fairdash does not support", hint
@@ -101,7 +107,7 @@ class FactorTable(NamedModel):
                 bands = band_texts(pd.Series([row[factor_place] for row in rows]), *ends)
                 levels = bands.fillna(pd.Series(levels)).tolist()
             cells = [(row[factor_place], level, row[at]) for row, level in zip(rows, levels, strict=True)]
-            return self._long(cells, kind, link)
+            return self._relativities(cells, kind, link)
         return self._by_sheets(sheets, link)
 
     def _by_sheets(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
@@ -124,9 +130,9 @@ class FactorTable(NamedModel):
             raise refused("the table has no columns of factors, levels and relativities", _FORM)
         if skipped:
             self.remarks += (f"These sheets hold no factor and are not used: {few(skipped)}.",)
-        return self._long(cells, kinds.pop(), link)
+        return self._relativities(cells, kinds.pop(), link)
 
-    def _long(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
+    def _relativities(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
         """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
             raise refused("there is text among the relativities", "Correct these cells.")
@@ -190,14 +196,14 @@ def _cells_of(content: bytes) -> Cells:
     return [list(map(str, frame.columns)), *cells.to_numpy().tolist()]
 
 
-def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
+def _index_of(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((names.index(each) for each in wanted if each in names), None)
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
     """Return the column that contains a table's values, and the kind of value."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
-        if (place := _place(names, wanted)) is not None:
+        if (place := _index_of(names, wanted)) is not None:
             return place, what
     return None
 
@@ -216,7 +222,7 @@ def _is_name(cell: Any) -> bool:
     return isinstance(cell, str) and cell.strip() != ""
 
 
-def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
+def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
     """Return the coefficients by name of the term."""
     by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:

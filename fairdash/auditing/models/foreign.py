@@ -220,7 +220,7 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
     return pd.DataFrame(unpacked)
 
 
-def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
+def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
         # Libraries would spend seconds loading scikit-learn for estimators that are not used here.
@@ -257,7 +257,7 @@ def main() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             if "open" in header:
-                model = _opened(body, header["open"])
+                model = _open_model(body, header["open"])
                 description = {"link": model.link, "remarks": model.remarks, "about": model.about}
                 _send(answers, description | {"columns": model.columns})
                 continue

@@ -174,7 +174,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
     """Return the mean price of each row over several values of one column, (n,)."""
-    return np.asarray(sum(share * model(_with(rows, column, value)) for value, share in nodes))
+    return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
 def flips(
@@ -216,7 +216,7 @@ def ask_model(
     known_rows = frame[frame[name].notna()]
     sample = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(known_rows))[:MAX_ROWS]
     rows = known_rows.iloc[np.sort(sample)]
-    ends = _ends(known_rows, name, price)
+    ends = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
     changes, along = [], []
     for column in columns:
@@ -233,7 +233,8 @@ def ask_model(
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
         changes.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
         along += [
-            {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
+            {"column": column, "at": str(v), "value": model(_with_value(rows, column, v)).mean()}
+            for v, _ in values
         ]
     tables = {
         "flips": pd.DataFrame(changes).sort_values(
@@ -259,16 +260,16 @@ def ask_model(
     )
 
 
-def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
+def _with_value(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
     return rows.assign(**{column: pd.Series(value, index=rows.index, dtype=rows[column].dtype)})
 
 
 def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
     """Return whether the model uses a column."""
-    return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
+    return any(not np.array_equal(model(_with_value(rows, column, value)), base) for value, _ in nodes)
 
 
-def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _rows_at_extremes(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows with the lowest and the highest tenth of s or, for classes, the classes with the lowest
     and the highest mean price."""
     s = frame[name]

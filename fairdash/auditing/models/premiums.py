@@ -38,9 +38,8 @@ Array = NDArray[np.float64]
 Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Weight, in rows, of the overall mean in the shrunk mean of a level. These means determine the order of
-#: levels.
-_SHRINK = 20
+#: Weight, in rows, of the overall mean in the shrunk mean of a level. These means order the levels.
+_PRIOR_ROWS = 20
 #: Premiums by id, from the premium that uses s fully to the premium that does not use s.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
     {
@@ -88,7 +87,7 @@ class Fitted:
         Means are weighted by `weight`.
         """
         overall = float(weight @ y / weight.sum())
-        prior_weight = _SHRINK * float(weight.mean())
+        prior_weight = _PRIOR_ROWS * float(weight.mean())
         means = {}
         for name in features:
             if not is_numeric_dtype(features[name]):
@@ -134,7 +133,7 @@ NO_NETWORKS = (
     f'Install it: pip install "fairdash[{EXTRA_OF[NETWORKS_PACKAGE]}]".'
 )
 #: Minimum number of rows per mini-batch, and steps per epoch. More rows hardly lengthen a step.
-_MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
+_MIN_ROWS_PER_STEP, _STEPS_PER_EPOCH = 256, 40
 
 
 def fit_trees(
@@ -168,7 +167,7 @@ def networks_out_of_fold(
 
     folds = folds_of(table)
     n_learned = min(int((~fold).sum()) for fold in folds)
-    batch = max(_MIN_ROWS_A_STEP, n_learned // _STEPS_AN_EPOCH)
+    batch = max(_MIN_ROWS_PER_STEP, n_learned // _STEPS_PER_EPOCH)
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
@@ -259,8 +258,7 @@ class Costs:
         predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # The loss that compares networks with trees may need positive values, so predictions have the trees'
-        # range.
+        # The loss that compares networks with trees may need positive values, so the trees' range applies.
         best = self.premiums["best_estimate"]
         return np.clip(predicted, best.min(), best.max())
 
@@ -273,8 +271,7 @@ class Costs:
 
     @property
     def loss(self) -> Loss:
-        """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise the squared
-        error."""
+        """Loss of premiums: the Poisson deviance if all amounts allow it, otherwise the squared error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
         return POISSON if fits else SQUARED_ERROR

@@ -273,8 +273,7 @@ def _half_width(parts: list[Array]) -> float:
 
 
 def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each remaining measure with half the width of its interval, from a jackknife over groups of
-    units."""
+    """Yield each remaining measure with half the width of its interval, by a jackknife over unit groups."""
     estimates = []
     for data in (first.data, other.data):
         # The curve is predicted out of fold only once, for all subsets of rows.

@@ -158,14 +158,15 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
         halves, halves[::-1], strict=True
     ):
         low, high = (
-            _same_point(basis, other, int(pick(selecting_curve.values))) for pick in (np.argmin, np.argmax)
+            _matching_point(basis, other, int(pick(selecting_curve.values)))
+            for pick in (np.argmin, np.argmax)
         )
         parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
         points.append((basis.at[low], basis.at[high]))
     return _mean_of_halves(parts, points)
 
 
-def _same_point(basis: Basis, other: Basis, point: int) -> int:
+def _matching_point(basis: Basis, other: Basis, point: int) -> int:
     """Map a point of the basis fitted on one half of the rows to the same point in the other half's basis."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:

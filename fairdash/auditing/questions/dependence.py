@@ -152,8 +152,7 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share of rows with the highest 5 % of prices: along s, with its band, and overall, in [0,
-    1].
+    """Return the share, in [0, 1], of rows with the highest 5 % of prices: along s with a band, and overall.
 
     The share along s is the curve of an indicator, fitted like the price's curve, so s is not cut into bands.
     Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %. The result

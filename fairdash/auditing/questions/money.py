@@ -280,8 +280,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Yield each column's name, the level of each row, (n,), or −1 for a missing cell, and the levels'
-    names."""
+    """Yield each column's name, each row's level, (n,), or −1 for a missing cell, and the level names."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:

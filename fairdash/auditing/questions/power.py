@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 #: Reliabilities for which results are always reported; 1 means that s has no error.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
 #: Variances of the added errors, as shares of the variance of s.
-_ADDED = np.array([0.25, 0.5, 1.0, 2.0])
+_ADDED_VARIANCES = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure (percentiles of s) at which the curve is evaluated.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 #: Maximum number of rows in a simulation, in whole units; limits of the number of draws of the errors, and
@@ -214,9 +214,9 @@ def corrected(
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
     rng = rng_of(Stream.AUDIT_ERRORS, random_state)
-    values = np.empty((len(_ADDED), draws, len(SHARES)))
-    influences = np.zeros((len(_ADDED), *influence.shape))
-    for k, added in enumerate(_ADDED):
+    values = np.empty((len(_ADDED_VARIANCES), draws, len(SHARES)))
+    influences = np.zeros((len(_ADDED_VARIANCES), *influence.shape))
+    for k, added in enumerate(_ADDED_VARIANCES):
         for draw in range(draws):
             errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
             noisy, units = _with_other_s(table, table.sensitive + errors)
@@ -248,7 +248,7 @@ def _extrapolate(reliability: float) -> Array:
     With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. The extrapolation
     evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
     """
-    t = 1 / np.sqrt(1 + _ADDED) - 1
+    t = 1 / np.sqrt(1 + _ADDED_VARIANCES) - 1
     target = 1 / np.sqrt(reliability) - 1
     return np.array([target, target**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
 
@@ -262,8 +262,7 @@ def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.i
 
 
 def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Return the points, the curve's values, each unit's contribution to their errors, (U, points), and
-    edf."""
+    """Return the points, the curve's values, units' contributions to their errors (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

@@ -40,11 +40,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, equal to that of bands of s in a price band, and target rows per
+#: Maximum number of bands of the price, and of bands of s in each price band; target number of rows in a
 #: cell.
-_MAX_BANDS, _ROWS_A_CELL = 8, 100
+_MAX_BANDS, _ROWS_PER_CELL = 8, 100
 #: Number of straight lines that make up b(p) in a price band.
-_LINES_A_BAND = 3
+_LINES_PER_BAND = 3
 #: Maximum number of columns in the table ``one_way``, which covers the first factors and features.
 _MAX_COLUMNS = 20
 
@@ -170,7 +170,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
                 if table.classes
                 else _bands(table.sensitive[rows], table.weight[rows], bands)
             )
-    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
+    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_PER_BAND * bands), table)
     ranges = {"price": table.price, "s": table.sensitive}
     cell = price_band * (int(s_band.max()) + 1) + s_band
     return _surface(table, cell, ranges, lines, delta, random_state=random_state)
@@ -187,7 +187,7 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
     Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
-    bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
+    bands, fewest = np.sqrt(table.n / _ROWS_PER_CELL), 2
     if classes > 2:
         bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
     bands = int(np.clip(bands, fewest, _MAX_BANDS))
