@@ -51,7 +51,7 @@ _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
 #: Pairs of units with their conversion factors. A ratio of cost to price suggests a pair if the ratio and the
 #: pair's factor differ by a factor of less than 2.5.
 _UNIT_FACTORS = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
-_UNIT_FACTORS |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
+_UNIT_FACTORS |= {"Hundredths and units of money": 100, "Units and thousands of money": 1000}
 _FACTOR_TOLERANCE = 2.5
 #: Maximum number of claims of one policy. If a column has a higher value, it contains amounts of money.
 _MAX_CLAIMS = 20
@@ -197,7 +197,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"the column is a linear function of “{getattr(columns, role)}” in every row"
-            hint = "Choose later payments, such as claims, or leave the outcome out."
+            hint = "Choose an outcome that is known only after pricing, such as claims, or no outcome."
             both = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
             is_copy = _is_linear_in(numbers["outcome"][both], numbers[role][both])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
@@ -345,7 +345,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     sentences = []
     if low := int((price <= 0).sum()):
         sentences.append(
-            f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
+            f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}. Its lowest value is "
             f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
     elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:

@@ -93,8 +93,7 @@ class Basis:
 
     @cached_property
     def contrasts(self) -> tuple[Array, Array]:
-        """Coefficients of the functions with mean 0 that test for a flat curve, (p, q), and the divisor of
-        each function's |t|, (q,)."""
+        """Coefficients of functions with mean 0 that test for a flat curve, (p, q); divisors of |t|, (q,)."""
         return _contrasts(self.rows, self.points, self.penalty, self.table)
 
     @property

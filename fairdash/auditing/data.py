@@ -175,7 +175,7 @@ class AuditData:
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
             if count := int((complete & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
-                blank = " An empty cell may mean no claim: write 0 there." if name == columns.outcome else ""
+                blank = " An empty cell may mean no claim. Then write 0." if name == columns.outcome else ""
                 sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
         return tuple(sentences)
 
@@ -191,7 +191,7 @@ class AuditData:
         basis = basis_of(self.table)
         if len(basis.at) < 2:
             raise DataError.of(
-                "too few of its values have 20 rows or more for a curve",
+                "a curve needs more values that occur in at least 20 rows",
                 "Choose another column, or merge its values.",
                 column=self.table.columns.sensitive,
             )
@@ -433,7 +433,7 @@ def _note_on_small_cells(data: AuditData) -> str:
         return ""
     return (
         f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
-        f"{MIN_SHOWN} rows or policies. These cells are not judged."
+        f"{MIN_SHOWN} rows or policies. These cells get no verdict."
     )
 
 

@@ -234,7 +234,7 @@ class AuditResult(Findings):
             The path can't be written.
         """
         place = Path(path)
-        hint = f"Choose another place than {place}."
+        hint = f"Choose a path other than {place}."
         if place.suffix.lower() == ".zip":
             write_whole(place, self.to_zip(), hint=hint)
             return place

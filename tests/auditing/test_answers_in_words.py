@@ -41,7 +41,7 @@ def said(result: fd.AuditResult) -> str:
 @pytest.mark.parametrize(("price", "exposure", "cost", "words"), [
     (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
     (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
-    (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
+    (1000, 1, 1, "Units and thousands of money differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
 ])  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
@@ -111,7 +111,7 @@ def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_cl
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
-    said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
+    said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim. Then write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
     # Nor does what is missing in other columns change the figures on the price alone.

@@ -49,7 +49,7 @@ def test_answers_are_printed_if_a_file_cannot_be_written_and_files_written_if_pr
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
     assert "1. Does the price follow the attribute?" in said.out
-    assert "Choose another place than" in said.err
+    assert "Choose a path other than" in said.err
     monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
     # A pipe that broke elsewhere: the reader of the answers is still there.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED

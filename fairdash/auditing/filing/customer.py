@@ -132,8 +132,8 @@ def _open_questions(name: str) -> list[str]:
         "Each comparison changes one value and leaves the others unchanged. A customer with such values may "
         "not exist.",
         "This page shows how the model uses your values. This page does not show how much you will cost, nor "
-        "whether the values are right. If a value is wrong, tell us, because the right value may give "
-        "another price.",
+        "whether the values are right. If a value is wrong, tell us, because the right value may give a "
+        "different price.",
         f"A column that varies with “{name}” may follow it, or may have a separate justification. This page "
         "can’t distinguish these two cases.",
         "This page does not decide whether a difference is lawful.",

@@ -129,7 +129,7 @@ class FactorTable(NamedModel):
         if len(kinds) != 1:
             raise refused("the table has no columns of factors, levels and relativities", _FORM)
         if skipped:
-            self.remarks += (f"These sheets hold no factor and are not used: {few(skipped)}.",)
+            self.remarks += (f"These sheets contain no factor and are not used: {few(skipped)}.",)
         return self._relativities(cells, kinds.pop(), link)
 
     def _relativities(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
@@ -252,7 +252,7 @@ def _refuse_terms(rows: Cells, place: int) -> None:
             "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
-        "the table has no base rate, or intercept, or several",
+        "the table must have exactly one base rate or intercept",
         "Keep one row “base rate” or “(Intercept)”. If a model has no intercept, enter a coefficient of 0.",
     )
 

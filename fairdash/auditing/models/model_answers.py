@@ -72,13 +72,15 @@ def priced(
         checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    what = "The table has no such column to compare the price with"
+    what = "The table does not have the column of prices to compare"
     checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
     what = f"“{link}” is not a known link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
-    checks.require(isinstance(model, bytes) or callable(predict), "model", "It can't price", hint)
+    checks.require(
+        isinstance(model, bytes) or callable(predict), "model", "The model can't compute prices", hint
+    )
     checks.finish()
     notes: list[str] = []
     default_link: Link = "log" if _predicts_logs(model) else "identity"
@@ -137,7 +139,7 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
 
     differs = ~matches(computed)
     if not differs.any():
-        return f"The model's price is “{name}” in all {len(computed):,} rows that have it."
+        return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
     row_numbers = np.flatnonzero(known)
     worst = int(np.argmax(np.abs(computed - stated)))
     sentence = (

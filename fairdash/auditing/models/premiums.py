@@ -53,9 +53,9 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
 #: Differences of two premiums for each policy, as a map of ids to names.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
-        "proxy_effect": "unaware less aware",
+        "proxy_effect": "unaware minus aware",
         "risk_spread": "highest minus lowest best estimate over s",
-        "cost_of_parity": "corrective less best estimate",
+        "cost_of_parity": "corrective minus best estimate",
     }
 )
 #: Maximum number of values that represent the distribution of s.
