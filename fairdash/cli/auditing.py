@@ -244,7 +244,7 @@ def _files_of_pages(template: str | None, customer: Any, out: Path | None, *, pd
         need("matplotlib", "yaml", "plotly")
         if out is None:
             hint = "Give --out, such as filing.html."
-            raise OptionError.of("A filing needs a place", hint, column="template")
+            raise OptionError.of("A filing needs an output path", hint, column="template")
     options = {FILING: template, CUSTOMER: customer}
     pages = [name for name, each in options.items() if each is not None and out is not None]
     if pdf:

@@ -66,7 +66,10 @@ class StopCheck:
         self._folder, self._checked = folder, 0.0
 
     def __call__(self, *, now: bool = False) -> bool:
-        """Raise Cancelled if a stop was requested; return whether this call checked, which `now` enforces."""
+        """Raise Cancelled if a stop was requested, and return whether this call has checked.
+
+        `now` forces a check, even if the last check was a moment ago.
+        """
         is_due = now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS
         if is_due:
             self._checked = time.monotonic()

@@ -79,7 +79,7 @@ class StepProgress:
             try:
                 self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
             except OSError as error:
-                # The page then shows an old progress, but no result is lost.
+                # The page then shows outdated progress, but no result is lost.
                 log.warning("progress could not be written: %s", error.strerror)
 
 

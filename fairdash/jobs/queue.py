@@ -288,8 +288,7 @@ def _known(ids: Collection[str]) -> list[str]:
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """Convert a database error for the user: UnavailableError if the database does not respond, else
-    StorageError."""
+    """Convert a database error: to UnavailableError if there is no response, otherwise to StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -352,8 +351,7 @@ def heartbeat(name: str) -> None:
 
 
 def n_processes() -> int:
-    """Return the number of processes for steps of all live workers, on machines with as many cores as
-    this."""
+    """Return the number of live workers' processes for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
     def ask() -> int:
@@ -369,7 +367,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
     """Put the jobs of dead workers back into a queue, and return the number of these jobs.
 
     During an outage of the database, no worker can send a heartbeat. Call this function only if the database
-    has responded for SECONDS_TO_LIVE.
+    has responded for at least SECONDS_TO_LIVE.
     """
     from sqlalchemy import text
 

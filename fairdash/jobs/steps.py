@@ -84,8 +84,8 @@ def _root_of(run_step: StepRunner) -> tuple[StepRunner, str]:
 
 
 class MissingSteps(BaseException):
-    """Signal that some steps without a result can all be computed now; this is not an error and must not be
-    caught as an error.
+    """Signal that a job needs the results of some steps, all of which can be computed now. This is not an
+    error and must not be caught as an error.
     """
 
     def __init__(self, *names: str) -> None:

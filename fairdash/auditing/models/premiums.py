@@ -271,7 +271,8 @@ class Costs:
 
     @property
     def loss(self) -> Loss:
-        """Loss of premiums: the Poisson deviance if all amounts allow it, otherwise the squared error."""
+        """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise squared
+        error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
