@@ -113,8 +113,8 @@ def without_leaks(
     """Return two things: the names of the features to use, and notes.
 
     If the user named the features, all of them are used. Otherwise, a feature that reveals the outcome or a
-    price is left out, and so is a column of policy numbers. The notes name the features that reveal something
-    and, if the user named no group, the column of policy numbers.
+    price is left out, and so is a column of policy numbers. The notes name the features that reveal the
+    outcome or a price and, if the user named no group, the column of policy numbers.
     """
     kept, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -234,7 +234,8 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes in the sensitive column, and the class names; note merged classes."""
+    """Return the frame with class codes in the sensitive column, and the class names; merged classes are
+    noted."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
