@@ -242,9 +242,7 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     unfiltered_frame = frame
-    frame, frame_notes = plain_frame(
-        frame, with_class_names=columns.named, sensitive=(columns.sensitive, *columns.also)
-    )
+    frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
     frame, drawn = _sample_rows(frame, plan)
     audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
     firsts, seconds = [], []
