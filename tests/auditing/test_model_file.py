@@ -146,7 +146,7 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
     assert "“age”, “power”" in str(caught.value)
     for more, words in (
         ({"link": "logit"}, "not a known link"),
-        ({"check_column": "absent"}, "no such column"),
+        ({"check_column": "absent"}, "does not have the column of prices"),
     ):
         with pytest.raises(OptionError, match=words):
             priced(rows, fails, columns=NUMBERS, name="price", **more)
