@@ -119,7 +119,7 @@ def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypa
 @pytest.mark.parametrize(("model", "asked", "says"), [
     (by_hand, {"sensitive": "age", "price": "age"}, "age"),
     (by_hand, ASKED | {"customer": "nobody"}, "customer"), (onnx_bytes(n=2), ASKED, "columns"),
-    (3, {"sensitive": "age"}, "can't price"),
+    (3, {"sensitive": "age"}, "can't compute prices"),
 ], ids=["price", "customer", "columns", "number"])  # fmt: skip
 def test_questions_that_a_model_cannot_be_asked_are_refused_with_the_reason(model, asked, says, rows):
     with pytest.raises((OptionError, StorageError), match=says):
