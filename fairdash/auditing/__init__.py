@@ -1,4 +1,4 @@
-"""Audit an existing price: does it follow a sensitive attribute, where, and does cost justify it?
+"""Audit an existing price: its link with a sensitive attribute, and whether cost justifies this link.
 
 A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`. The table and the plan
 form an immutable :class:`~fairdash.auditing.data.AuditData`. For each question in

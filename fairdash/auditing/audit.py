@@ -1,4 +1,4 @@
-"""Function ``fairdash.audit``, which turns a frame of prices into answers with verdicts."""
+"""Function ``fairdash.audit``, which answers the questions of an audit about a frame of prices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.auditing.data import (
     Answered,
     Measured,
     Progress,
-    _of_second_price,
+    _answers_for_second_price,
     data_of,
 )
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
@@ -37,10 +37,12 @@ from fairdash.utils.text import percent
 #: Maximum number of audited rows: with 2,000,000 rows, the standard error of the mean price is less than a
 #: thousandth of the price's standard deviation.
 MAX_ROWS = 2_000_000
-OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
+QUESTIONS_OF_BOTH_PRICES = frozenset(
+    number for number, each in QUESTIONS.items() if each.needs == "candidate"
+)
 
 #: Tables in which the columns ``low`` and ``high`` are values of s, and not confidence limits.
-_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
+_TABLES_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
 def audit(
@@ -75,18 +77,20 @@ def audit(
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
-    """Audit a price: test whether it follows a sensitive attribute, where, and whether cost justifies it.
+    """Audit a price: test its link with a sensitive attribute, and whether cost justifies this link.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
         group are left out and counted. Cells of other columns may be missing: each answer leaves out the rows
-        with a missing cell in the columns that the answer uses, and states their number. From more than
-        2,000,000 rows, fairdash draws a random sample of this size, in whole groups if `groups` is given.
+        with a missing cell in the columns that the answer uses, and states their number. If the table has
+        more than 2,000,000 rows, fairdash audits a random sample of 2,000,000 rows, which consists of whole
+        groups if `groups` is given.
     price, sensitive
-        Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
-        Several attributes are audited one after another, then their combinations, with Holm's correction.
+        Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s. If
+        there are several attributes, fairdash audits each attribute, then their combinations, and corrects
+        all tests by Holm's method.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
         (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The model's
@@ -94,7 +98,8 @@ def audit(
         model's prices, by default “model price”. An additional answer describes the model: how each price
         changes when only s or only one other column changes, and the mean price along each column.
     model_columns
-        Input columns of the model, in order. The default is the columns that the model names, or else all.
+        Input columns of the model, in order. By default, these are the columns that the model names or, if it
+        names none, all columns.
     model_link
         ``"log"`` if the model returns the logarithm of the price, ``"identity"`` if it returns the price; the
         default is the link stated in the model's file.
@@ -102,26 +107,30 @@ def audit(
         Name of the model's output that contains the price, such as ``"probabilities[1]"`` for the second
         number of each row; the default is the only output of the file.
     check_column
-        Column with prices computed by the model's owner. A note states in how many rows the prices agree.
+        Column with prices computed by the model's owner. A note states in how many rows these prices equal
+        the prices that fairdash computes.
     customer
         Label of the row whose price is explained by a comparison with rows of similar s and by the effect of
         each column. A `customer` requires a `model`.
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
-        Columns with claims or cost Y, and with your own estimate of the expected cost, per unit of exposure.
+        Column with claims or cost Y, and column with your own estimate of the expected cost; both are per
+        unit of exposure.
     controls
         Columns of legitimate factors, which may be numeric or categorical.
     criterion
         The primary criterion, which you select before you see any result: ``"independence"``,
         ``"conditional_independence"``, ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
-        Column with a second price, for which every answer covers both prices and their difference.
+        Column with a second price. The audit then covers both prices and their difference.
     groups
-        Column with each row's group, such as a policy number. A group is in one fold and counts as one unit.
+        Column with each row's group, such as a policy number. All rows of a group are in one fold, and a
+        group counts as one independent unit.
     reliability
-        Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. The
-        direction gap and the curve are corrected at these reliabilities and at 1, 0.9, 0.7 and 0.5.
+        Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. fairdash
+        corrects the direction gap and the curve for measurement error at each of these reliabilities, and at
+        1, 0.9, 0.7 and 0.5.
     max_gap
         Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions
@@ -148,13 +157,14 @@ def audit(
     Returns
     -------
     AuditResult
-        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``. With several attributes, the verdict is
-        ``"below"`` only if the verdict on every attribute and every crossing is ``"below"``.
+        ``verdict`` is ``"below"`` or ``"above"`` if the data show that the largest gap is below or above
+        `max_gap`, and ``"undecided"`` otherwise. With several attributes, the verdict is ``"below"`` only if
+        it is ``"below"`` for every attribute and every combination of attributes.
 
     Raises
     ------
     OptionError
-        A column or an option can't be used, or the primary criterion lacks its input.
+        A column or an option can't be used, or the primary criterion needs a column that is not given.
     DataError
         A column is unsuitable for its role, or there are fewer than 100 complete rows or groups.
 
@@ -194,7 +204,7 @@ def carry_out(
     check_column: str | None = None,
     customer: Any = None,
 ) -> AuditResult:
-    """Execute a plan on a frame; results and errors are those of :func:`audit`.
+    """Execute a plan on a frame, with the result and the errors of :func:`audit`.
 
     Parameters
     ----------
@@ -222,69 +232,72 @@ def carry_out(
             frame, model, columns=model_columns, name=plan.columns.price, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
-    both = plan.columns.candidate is not None and 10 in plan.asked
+    has_second_price = plan.columns.candidate is not None and 10 in plan.asked
     columns = plan.columns
-    parts, done = (len(columns.each) + len(columns.crossings)) * (2 if both else 1), 0
+    parts, done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
 
     def tell(doing: str, share: float) -> None:
         if progress is not None:
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    everyone = frame
+    unfiltered_frame = frame
     frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
-    frame, drawn = _drawn(frame, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
+    frame, drawn = _sample_rows(frame, plan)
+    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
     firsts, seconds = [], []
-    for data in hypotheses:
-        pair = data.on("candidate") if both else data
-        if both and pair.table.n == data.table.n:
+    for data in audited_data:
+        pair = data.on("candidate") if has_second_price else data
+        if has_second_price and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
-        firsts.append(Answered(data=data).go_on(data.plan.asked - OF_BOTH_PRICES))
+        firsts.append(Answered(data=data).go_on(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
         done += 1
-        if both:
-            second = _of_second_price(pair)
-            alike = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
-            seconds.append(replace(second, pair=alike))
+        if has_second_price:
+            second = _answers_for_second_price(pair)
+            first_price = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
+            seconds.append(replace(second, pair=first_price))
             done += 1
     for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
-        other = replace(second, result=conclude(second, verdicts))
-        firsts[k] = replace(firsts[k], pair=other).go_on(OF_BOTH_PRICES)
+        second_result = replace(second, result=conclude(second, verdicts))
+        firsts[k] = replace(firsts[k], pair=second_result).go_on(QUESTIONS_OF_BOTH_PRICES)
     origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
-    is_whole = len(hypotheses) == len(columns.each) + len(columns.crossings)
+    is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
-        asking = partial(tell, "Changing one input of the model at a time", 0.0)
+        tell_step = partial(tell, "Changing one input of the model at a time", 0.0)
         inputs = getattr(pricing, "columns", model_columns)
-        result = ask_model(result, everyone, pricing, columns=inputs, customer=customer, tell=asking)
+        result = ask_model(
+            result, unfiltered_frame, pricing, columns=inputs, customer=customer, tell=tell_step
+        )
     tell("Done", 0.0)
     return result
 
 
-def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _sample_rows(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the rows to audit, with a note if they are a random sample."""
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # If the frame has no column with the name `groups`, a later check raises an error with this name.
+    # If the frame has no column `groups`, a later check raises an error that names this column.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Return the verdict for each sensitive attribute and each crossing, corrected for the number of tests.
+    """Return the verdicts for each sensitive attribute and each combination of attributes (crossing).
 
-    The primary criterion is tested at 5 % in each direction, with Holm's correction over the sensitive
-    attributes and their crossings. A second Holm correction covers all other criteria together.
+    The primary criterion is tested at 5 % in each direction, and Holm's method corrects these tests for the
+    number of attributes and crossings. A second correction by Holm's method covers the tests of all other
+    criteria.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
-    every = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
-    primary = [(k, name) for k, name in every if name == audits[k].data.plan.criterion]
-    for family in (primary, [each for each in every if each not in primary]):
+    tested = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
+    primary = [(k, name) for k, name in tested if name == audits[k].data.plan.criterion]
+    for family in (primary, [each for each in tested if each not in primary]):
         below, above = (
             holm([getattr(audits[k].criteria[name].found, claim) for k, name in family])
             for claim in ("p_below", "p_above")
@@ -299,7 +312,7 @@ def conclude(
 ) -> AuditResult:
     """Return the audit's result for one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
-    tables, parts = named(audit.tables, table), audit.parts
+    tables, parts = with_class_names(audit.tables, table), audit.parts
     rows: list[dict[str, Any]] = []
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
@@ -349,20 +362,20 @@ def conclude(
     )
 
 
-def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
+def with_class_names(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
     """Add a column ``class``, which contains class names, to each table that has one row per class code."""
     if not table.classes:
         return dict(tables)
-    return {name: _named(name, each, table) for name, each in tables.items()}
+    return {name: _with_class_names(name, each, table) for name, each in tables.items()}
 
 
-def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
-    where = next((column for column in ("at", "s_low") if column in frame), None)
-    if name in _OF_BANDS:
-        where = "low"
-    if where is not None and "class" not in frame:
+def _with_class_names(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
+    class_column = next((column for column in ("at", "s_low") if column in frame), None)
+    if name in _TABLES_OF_BANDS:
+        class_column = "low"
+    if class_column is not None and "class" not in frame:
         frame = frame.copy()
-        frame.insert(0, "class", [table.called(value) for value in frame[where]])
+        frame.insert(0, "class", [table.called(value) for value in frame[class_column]])
     ends = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
     return frame.assign(**ends)
 
@@ -385,23 +398,24 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Combine the results for several attributes and their crossings in the first attribute's result.
+    """Add the results for further attributes and for crossings to the first attribute's result.
 
-    The verdict is "above" if any result is "above", "below" if all results are "below" and no crossing is
-    missing (`is_whole`), and else "undecided". All verdicts are in the table ``by_sensitive``.
+    The overall verdict is "above" if the verdict of any result is "above". It is "below" if the verdicts of
+    all results are "below" and no crossing is missing (`is_whole`). Otherwise it is "undecided". The table
+    ``by_sensitive`` contains all verdicts.
     """
     first, *others = results
     if not others:
         return first
     primary = {each.verdict for each in results}
-    every = [
+    verdicts = [
         each.verdicts.assign(sensitive=each.plan.columns.sensitive).set_index("sensitive").reset_index()
         for each in results
     ]
     return replace(
         first,
         verdict=ABOVE if ABOVE in primary else BELOW if primary == {BELOW} and is_whole else UNDECIDED,
-        tables=MappingProxyType({**first.tables, "by_sensitive": pd.concat(every, ignore_index=True)}),
+        tables=MappingProxyType({**first.tables, "by_sensitive": pd.concat(verdicts, ignore_index=True)}),
         plan=plan,
         others=tuple(others),
     )

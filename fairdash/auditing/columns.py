@@ -28,15 +28,15 @@ _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
 
-#: Minimum number of rows with a cost. If there are fewer, all of them may be in one half of the rows or in
-#: one of five folds, and models in the other half or folds have no costs to learn from.
+#: Minimum number of rows with a cost. With fewer rows, all costs may be in one of five folds or one half of
+#: the rows, and a model fitted on the other rows has no cost to learn from.
 _MIN_COSTS = 10
 #: Minimum of |mean price| ÷ mean |price|: shares of a mean near 0 are meaningless.
 MIN_MEAN = 0.05
 #: Maximum distance between a rounded linear function and a straight line, in standard deviations.
-_ROUNDED = 0.02
+_MAX_ROUNDING = 0.02
 #: Roles whose values a feature may reveal.
-_GIVEN_AWAY = {
+_ROLES_TO_HIDE = {
     "outcome": "outcome",
     "price": "price",
     "candidate": "second price",
@@ -48,16 +48,17 @@ FIRST_LINE = 2
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
 #: Usual ratio of cost to price, and the limits outside which cost and price probably have different units.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Pairs of time units with their conversion factors; a ratio within 2.5 times of a factor suggests that pair.
-_BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
-_BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
-_NEAR = 2.5
-#: Maximum number of claims of one policy: higher values are amounts of money.
+#: Pairs of units with their conversion factors. A ratio of cost to price suggests a pair if the ratio and the
+#: pair's factor differ by a factor of less than 2.5.
+_UNIT_FACTORS = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
+_UNIT_FACTORS |= {"Hundredths and units of money": 100, "Units and thousands of money": 1000}
+_FACTOR_TOLERANCE = 2.5
+#: Maximum number of claims of one policy. If a column has a higher value, it contains amounts of money.
 _MAX_CLAIMS = 20
 #: Maximum of a value that may be the logarithm of a price: e^30 is about 10^13.
 _MAX_LOG = 30.0
 #: Range of slopes of ln price on ln exposure that suggests total prices, and the minimum correlation.
-_LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
+_TOTAL_SLOPES, _MIN_CORRELATION = (0.8, 1.2), 0.5
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
@@ -84,16 +85,20 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Rows with the same value in this column do not differ. Leave it out of the factors."
+    hint_for_controls = (
+        "Among rows that are equal in this column, nothing remains to compare. Leave it out of the factors."
+    )
     for name in columns.controls:
-        is_free(name, "controls", among, but="groups")
+        is_free(name, "controls", hint_for_controls, but="groups")
     for name in columns.features or ():
         is_free(name, "features", "Leave it out of the features.", but="groups")
     if columns.coverage is not None:
-        given = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
-        there_is = columns.coverage in columns_by_text and columns.coverage not in seen
+        is_feature = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
+        is_available = columns.coverage in columns_by_text and columns.coverage not in seen
         what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
-        checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
+        checks.require(
+            is_feature and (is_available or columns.coverage in columns.controls), "coverage", what, hint
+        )
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
     hint = "Name the exposure. Only price, outcome, expected cost and candidate can be totals."
     for name in columns.totals:
@@ -105,30 +110,32 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the features that reveal neither the outcome nor a price, or that the user named, and notes.
+    """Return two things: the names of the features to use, and notes.
 
-    A policy number is not a feature. A note states that rows belong to policies if no group is named.
+    If the user named the features, all of them are used. Otherwise, a feature that reveals the outcome or a
+    price is left out, and so is a column of policy numbers. The notes name the features that reveal the
+    outcome or a price and, if the user named no group, the column of policy numbers.
     """
-    free, notes = [name for name in names if name != columns.coverage], []
+    kept, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
-        free = [name for name in free if name != policies.column]
+        kept = [name for name in kept if name != policies.column]
         notes.append(f"fairdash counts each row as independent. {policies.advice}")
-    for role, called in _GIVEN_AWAY.items():
+    for role, role_in_words in _ROLES_TO_HIDE.items():
         if (total := getattr(columns, role)) is None:
             continue
         find = certain_leaks if role == "outcome" else parts_of
-        leaks = find(frame, total, free, exposure=columns.exposure)
-        free = [name for name in free if name not in leaks]
-        for part, why in by_sentence(leaks):
-            alone = len(part) == 1
-            few = f"The feature “{part[0]}” gives" if alone else f"{len(part)} features give"
-            done = "uses them because they are named"
+        leaks = find(frame, total, kept, exposure=columns.exposure)
+        kept = [name for name in kept if name not in leaks]
+        for leaking, why in by_sentence(leaks):
+            is_single = len(leaking) == 1
+            subject = f"The feature “{leaking[0]}” gives" if is_single else f"{len(leaking)} features give"
+            action = "uses them because they are named"
             if columns.features is None:
-                done = "does not use them unless you name the features (--feature)"
-            done = done.replace("them", "it").replace("they are", "it is") if alone else done
+                action = "does not use them unless you name the features (--feature)"
+            action = action.replace("them", "it").replace("they are", "it is") if is_single else action
             why = why.replace("the target", "the outcome")
-            notes.append(f"{few} the {called} away: {why}. fairdash {done}.")
-    named = {*free, columns.coverage} if columns.features is None else names
+            notes.append(f"{subject} the {role_in_words} away: {why}. fairdash {action}.")
+    named = {*kept, columns.coverage} if columns.features is None else names
     return tuple(name for name in names if name in named), notes
 
 
@@ -173,7 +180,9 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
             mean, size = float(weight @ known[role]), float(weight @ np.abs(known[role]))
             what = "the column's mean must be above zero, because gaps are shares of the mean"
             checks.require(mean > 0, getattr(columns, role), what, hint)
-            what = "the column's mean is almost zero beside its values, and gaps are shares of the mean"
+            what = (
+                "the column's mean is almost zero compared with its values, and gaps are shares of the mean"
+            )
             checks.require(mean <= 0 or mean >= MIN_MEAN * size, getattr(columns, role), what, hint)
     what, hint = "the column has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
@@ -181,27 +190,27 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
         if role in numbers:
             what = "the column adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
-            adds_up, seen = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
+            adds_up, n_costs = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"the column is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
-            checks.require(not adds_up or seen >= _MIN_COSTS, getattr(columns, role), what, hint)
+            what = f"the column is nonzero in only {counted(n_costs, 'row')}, too few for cross-fitting"
+            checks.require(not adds_up or n_costs >= _MIN_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"the column is a linear function of “{getattr(columns, role)}” in every row"
-            hint = "Choose later payments, such as claims, or leave the outcome out."
+            hint = "Choose an outcome that is known only after pricing, such as claims, or no outcome."
             both = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
-            is_copy = _is_line_of(numbers["outcome"][both], numbers[role][both])
+            is_copy = _is_linear_in(numbers["outcome"][both], numbers[role][both])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
     checks.finish()
 
 
-def _is_line_of(y: Array, x: Array) -> bool:
+def _is_linear_in(y: Array, x: Array) -> bool:
     """Return whether y is a linear function of x in every row, up to rounding to cents or whole euros."""
     if len(x) == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return len(x) > 0 and bool(np.ptp(x) == np.ptp(y))
-    away, off = x - x.mean(), y - y.mean()
-    left = off - away * (away @ off) / (away @ away)
-    return bool(np.abs(left).max() <= _ROUNDED * off.std())
+    x_centred, y_centred = x - x.mean(), y - y.mean()
+    residual = y_centred - x_centred * (x_centred @ y_centred) / (x_centred @ x_centred)
+    return bool(np.abs(residual).max() <= _MAX_ROUNDING * y_centred.std())
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,7 +234,8 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes in the column s, and the class names; a note lists merged classes."""
+    """Return the frame with class codes in the sensitive column, and the class names; merged classes are
+    noted."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -240,13 +250,14 @@ def probabilities_of(
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Return class probabilities (m, k) and known class codes (m,) of the m rows selected by `rows` (n,).
 
-    Percentages are converted to shares. Rows of zeros name no class and count as missing. Notes report both.
+    Percentages are converted to shares. A row in which all probabilities are 0 counts as missing. A note
+    reports each of these changes.
 
     Raises
     ------
     DataError
-        There is a single column, values are not probabilities, or rows don't add up to 1. The error gives the
-        lines.
+        There is only one column, a value is not a probability, or a row doesn't add up to 1. The error gives
+        the line numbers.
     """
     chosen = columns.probabilities
     if not chosen:
@@ -276,43 +287,48 @@ def probabilities_of(
     if columns.known_class is not None:
         labels_given = frame.loc[rows, columns.known_class]
         labels = labels_given.astype(object).where(labels_given.notna(), "").astype(str)
-        place = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {"": -1}
-        if (unknown := ~labels.isin(place.keys()).to_numpy()).any():
+        code_of_label = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {
+            "": -1
+        }
+        if (unknown := ~labels.isin(code_of_label.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
                 f"The known classes are {few(names)}. Empty cells count as unknown classes.",
                 column=columns.known_class,
             )
-        known = labels.map(place).to_numpy().astype(np.intp)
+        known = labels.map(code_of_label).to_numpy().astype(np.intp)
     return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), known
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
     """Return a list with a note if price and cost seem to have different units or scales."""
     price, cost = numbers["price"], numbers["outcome"]
-    mass = np.where(np.isfinite(cost), weight, 0.0)
-    paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
-    if not (paid > 0 and held > 0) or _LOWEST <= paid / held <= _HIGHEST:
+    known_weight = np.where(np.isfinite(cost), weight, 0.0)
+    total_cost, total_price = float(known_weight @ np.nan_to_num(cost)), float(known_weight @ price)
+    if not (total_cost > 0 and total_price > 0) or _LOWEST <= total_cost / total_price <= _HIGHEST:
         return []
-    sentence = f"{UNITS}: “{columns.outcome}” is {_in_per_cent(paid / held)} of “{columns.price}”."
-    if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
+    sentence = (
+        f"{UNITS}: “{columns.outcome}” is {_in_per_cent(total_cost / total_price)} of “{columns.price}”."
+    )
+    if (
+        price.max() <= _MAX_LOG
+        and _LOWEST <= (ratio_to_exp := total_cost / float(known_weight @ np.exp(price))) <= _HIGHEST
+    ):
         return [
-            f"{sentence} The outcome is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price "
+            f"{sentence} The outcome is {_in_per_cent(ratio_to_exp)} of exp(“{columns.price}”), so the price "
             "seems to be a logarithm. Audit the exponential of the price, or choose the link “log” for a "
             "model."
         ]
-    if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
+    if total_cost < total_price and (_are_counts(cost) or _are_counts(cost * weight)):
         return [
             f"{sentence} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
             "money. Give the amounts of the claims as the outcome, or audit a price of claim counts."
         ]
-    off = abs(math.log(paid / held / _LOSS_RATIO))
-    name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
-    likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
-    return [
-        f"{sentence}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
-        "State both amounts in the same unit of money and exposure."
-    ]
+    log_distance = abs(math.log(total_cost / total_price / _LOSS_RATIO))
+    name = min(_UNIT_FACTORS, key=lambda each: abs(math.log(_UNIT_FACTORS[each]) - log_distance))
+    is_near = abs(math.log(_UNIT_FACTORS[name]) - log_distance) < math.log(_FACTOR_TOLERANCE)
+    likely = f" {name} differ by a factor of {_UNIT_FACTORS[name]:,}." if is_near else ""
+    return [f"{sentence}{likely} State both amounts in the same unit of money and exposure."]
 
 
 def _are_counts(cost: Array) -> bool:
@@ -330,16 +346,19 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     sentences = []
     if low := int((price <= 0).sum()):
         sentences.append(
-            f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
+            f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}. Its lowest value is "
             f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
     elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:
         years, logs = np.log(weight), np.log(price)
         slope = float(np.cov(years, logs)[0, 1] / years.var(ddof=1))
-        if _LIKE_TOTAL[0] <= slope <= _LIKE_TOTAL[1] and slope * years.std() >= _FOLLOWS * logs.std():
+        if (
+            _TOTAL_SLOPES[0] <= slope <= _TOTAL_SLOPES[1]
+            and slope * years.std() >= _MIN_CORRELATION * logs.std()
+        ):
             sentences.append(
-                f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}” as a total over it "
-                "does. fairdash treats it as an amount per unit of exposure. If this column is a total, name "
+                f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}”, as a total does. "
+                f"fairdash treats it as an amount per unit of exposure. If this column is a total, name "
                 "it among the totals."
             )
     return sentences
@@ -347,17 +366,16 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
 
 def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:
     """Convert probabilities or percentages (n, k) to probabilities, and set rows of zeros to missing."""
-    nothing = (p == 0).all(axis=1)
-    if (count := int((nothing & rows).sum())) and count < rows.sum():
+    is_all_zero = (p == 0).all(axis=1)
+    if (count := int((is_all_zero & rows).sum())) and count < rows.sum():
         notes.append(
-            f"In {counted(count, 'row')} all of {names} are 0: no class is known there, and figures by class "
-            "leave these rows out."
+            f"In {counted(count, 'row')} all of {names} are 0. Figures by class leave these rows out."
         )
-        p = np.where(nothing[:, None], np.nan, p)
+        p = np.where(is_all_zero[:, None], np.nan, p)
     sums = p[rows].sum(axis=1)
     sums = sums[np.isfinite(sums)]
     if len(sums) and np.nanmin(p[rows]) >= 0 and abs(float(np.median(sums)) - 100) < 1:
-        notes.append(f"{names} add up to 100: fairdash reads them as per cent.")
+        notes.append(f"{names} add up to 100, so fairdash treats them as percentages.")
         p = p / 100
     return p
 
@@ -376,10 +394,10 @@ def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
     if columns.features is not None:
         return columns.features
     with_role = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
-    return tuple(str(name) for name in frame if name not in with_role and _says_something(frame[name]))
+    return tuple(str(name) for name in frame if name not in with_role and _is_informative(frame[name]))
 
 
-def _says_something(column: pd.Series) -> bool:
+def _is_informative(column: pd.Series) -> bool:
     levels = column.nunique(dropna=False)
     if levels < 2 or is_datetime64_any_dtype(column):
         return False
@@ -387,7 +405,7 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats, with NaN for missing cells, and others to text, with a level for them."""
+    """Convert a numeric column to floats (missing: NaN), and any other to text (missing: a level)."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

@@ -15,9 +15,9 @@ adjacent curve in the tail's mean. The covariance of the curve is the sum of thr
 the noise over units allows for unequal spread and several rows per policy.
 
 The test of a flat curve does not use the fitted curve, because the penalty is selected on the same rows, and
-because the curve's limits allow for bias. If E[y|s] = E[y], the mean products of y with fixed functions of s
-are 0. The fixed functions are waves along the rank of s, from slow to fast, and indicators of the tails. For
-levels, they are differences of pairs.
+because the curve's limits allow for bias. If E[y|s] = E[y], the mean product of y and a fixed function of s
+with mean 0 is 0. These functions are waves along the rank of s, from slow to fast, and indicators of the
+tails. If s has levels, each function compares two levels.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 
 Array = NDArray[np.float64]
 
-#: Ends of the range of s in which the curve is evaluated, as shares of the exposure.
+#: Bounds of the range of s in which the curve is evaluated, as shares of the exposure below a bound.
 LOW, HIGH = 0.05, 0.95
 #: Maximum number of distinct values of s that are treated as levels, without a spline.
 MAX_LEVELS = 25
 _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
 #: Maximum length of the curve's straight continuation into a tail, as a share of the curve's range.
-_FARTHEST = 0.5
+_MAX_EXTENSION = 0.5
 #: Maximum number of waves in the test of a flat curve, the number of slow waves, and the divisor of |t| for
 #: fast waves. Fast waves have less weight because few prices oscillate along s.
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
@@ -76,7 +76,7 @@ class Basis:
     kind : tuple of J texts
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
-        The share of the exposure below the range, and the share up to its upper end.
+        Two shares of the exposure: below the range of s, and up to the range's upper end.
     table
         Source of the rows.
     """
@@ -93,8 +93,7 @@ class Basis:
 
     @cached_property
     def contrasts(self) -> tuple[Array, Array]:
-        """Coefficients of the functions with mean 0 that test for a flat curve, (p, q), and the divisor of
-        each function's |t|, (q,)."""
+        """Coefficients of functions with mean 0 that test for a flat curve, (p, q); divisors of |t|, (q,)."""
         return _contrasts(self.rows, self.points, self.penalty, self.table)
 
     @property
@@ -112,7 +111,7 @@ def basis_of(table: AuditTable) -> Basis:
     s, weight = table.sensitive, table.weight
     low, high = quantiles(s, weight, np.array([LOW, HIGH]))
     if table.classes:
-        # A rare class is a class of its own and not the end of a range.
+        # Classes have no order, so a rare class at the lowest or highest code is not a tail.
         low, high = s[0], s[-1]
     is_not_tail = (s >= low) & (s <= high)
     values = np.unique(s[is_not_tail])
@@ -120,7 +119,7 @@ def basis_of(table: AuditTable) -> Basis:
         core = _levels(table, is_not_tail, values)
     else:
         core = _spline(s, weight, is_not_tail, knots=_knots(table.n_units))
-    rows, points, penalty, at, kind, beyond = core
+    rows, points, penalty, at, kind, straight_line = core
     steps = np.zeros_like(penalty)
     total = weight.sum()
     share = np.cumsum(weight)[np.searchsorted(s, at, side="right") - 1] / total
@@ -132,13 +131,13 @@ def basis_of(table: AuditTable) -> Basis:
         points = np.pad(points, ((0, 0), (0, 1)))
         penalty, steps = (np.pad(each, (0, 1)) for each in (penalty, steps))
         mean = weight[tail] @ s[tail] / weight[tail].sum()
-        if beyond is not None:
+        if straight_line is not None:
             step = np.append(np.zeros(points.shape[1] - 1), 1.0)
-            straight = beyond(mean)
+            straight = straight_line(mean)
             step[: len(straight)] -= straight
             steps += weight[tail].sum() / total * np.outer(step, step)
         if len(np.unique(table.units[tail])) < MIN_SHOWN:
-            continue  # too few rows to be shown; they have a coefficient so that they don't bend the curve
+            continue  # the tail has too few rows to be shown; its coefficient keeps it from bending the curve
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
         at = np.append(at, mean)
         share, kind = np.append(share, where), (*kind, name)
@@ -151,19 +150,19 @@ def basis_of(table: AuditTable) -> Basis:
 def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTable) -> tuple[Array, Array]:
     mean, is_bent = table.share @ rows, penalty.any(axis=0)
     if not is_bent.any():
-        apart = points.T / mean[:, None]
+        level_means = points.T / mean[:, None]
         first, second = np.triu_indices(len(points), 1)
-        return apart[:, first] - apart[:, second], np.ones(len(first))
+        return level_means[:, first] - level_means[:, second], np.ones(len(first))
     count = min(_MAX_WAVES, int(is_bent.sum()) - 1)
     _, value = np.unique(table.sensitive, return_inverse=True)
     mass = np.bincount(value, weights=table.share)
     rank = (np.cumsum(mass) - mass / 2)[value]
-    some = np.unique(np.linspace(0, table.n - 1, min(table.n, _MAX_WAVE_ROWS)).astype(np.intp))
-    design, weight = rows[some], table.share[some]
+    wave_rows = np.unique(np.linspace(0, table.n - 1, min(table.n, _MAX_WAVE_ROWS)).astype(np.intp))
+    design, weight = rows[wave_rows], table.share[wave_rows]
     weighted = times_rows(design, weight)
     gram = (design.T @ weighted).toarray()
     gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
-    waves = np.cos(np.pi * np.outer(rank[some], np.arange(1, count + 1)))
+    waves = np.cos(np.pi * np.outer(rank[wave_rows], np.arange(1, count + 1)))
     contrasts = np.column_stack([np.linalg.solve(gram, weighted.T @ waves), np.eye(len(gram))[:, ~is_bent]])
     discount = np.ones(contrasts.shape[1])
     discount[_SLOW_WAVES:count] = _DISCOUNT
@@ -175,7 +174,7 @@ def _knots(n: int) -> int:
     return int(np.clip(round(n ** (1 / 3)), _MIN_KNOTS, _MAX_KNOTS))
 
 
-#: Rows, points, penalty, at, kind, and a function that continues the basis in a straight line.
+#: Rows, points, penalty, at and kind of a basis, and a function for its straight continuation.
 _CurveBasis = tuple[csr_matrix, Array, Array, Array, tuple[str, ...], Callable[[float], Array] | None]
 
 
@@ -191,37 +190,37 @@ def _levels(table: AuditTable, is_not_tail: NDArray[np.bool_], values: Array) ->
 
 
 def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: int) -> _CurveBasis:
-    within, heavy = s[is_not_tail], weight[is_not_tail]
+    within, inner_weight = s[is_not_tail], weight[is_not_tail]
     low, high = within[0], within[-1]
-    # s in units of the range, so that the penalty does not depend on the unit of s.
+    # x is s scaled to [0, 1], so that the penalty does not depend on the unit of s.
     x = (within - low) / (high - low)
-    middle = np.unique(quantiles(x, heavy, np.linspace(0, 1, knots + 2)[1:-1]))
-    middle = middle[(middle > 0) & (middle < 1)]
-    edges = np.concatenate([[0.0], middle, [1.0]])
-    full = np.concatenate([[0.0] * _DEGREE, edges, [1.0] * _DEGREE])
-    values = csr_matrix(BSpline.design_matrix(x, full, _DEGREE))
+    inner_knots = np.unique(quantiles(x, inner_weight, np.linspace(0, 1, knots + 2)[1:-1]))
+    inner_knots = inner_knots[(inner_knots > 0) & (inner_knots < 1)]
+    edges = np.concatenate([[0.0], inner_knots, [1.0]])
+    knot_vector = np.concatenate([[0.0] * _DEGREE, edges, [1.0] * _DEGREE])
+    values = csr_matrix(BSpline.design_matrix(x, knot_vector, _DEGREE))
     p = values.shape[1]
     # Rows outside the range, at the start and the end of the sorted s, have zeros here.
     first = int(is_not_tail.argmax())
     starts = np.pad(values.indptr, (first, len(s) - len(x) - first), mode="edge")
     values = csr_matrix((values.data, values.indices, starts), (len(s), p))
-    functions = BSpline(full, np.eye(p), _DEGREE)
+    functions = BSpline(knot_vector, np.eye(p), _DEGREE)
     second = functions.derivative(2)
     # Gauss's rule with two nodes is exact because f'' is linear between knots.
     half, centre = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
-    bent = np.vstack([second(centre - half / np.sqrt(3)), second(centre + half / np.sqrt(3))])
-    penalty = bent.T @ (bent * np.tile(half, 2)[:, None])
+    second_at_nodes = np.vstack([second(centre - half / np.sqrt(3)), second(centre + half / np.sqrt(3))])
+    penalty = second_at_nodes.T @ (second_at_nodes * np.tile(half, 2)[:, None])
     shares = np.linspace(LOW, HIGH, 37)
     at = np.unique(quantiles(s, weight, shares))
-    points = BSpline.design_matrix((at - low) / (high - low), full, _DEGREE).toarray()
+    points = BSpline.design_matrix((at - low) / (high - low), knot_vector, _DEGREE).toarray()
 
-    def beyond(value: float) -> Array:
+    def straight_line(value: float) -> Array:
         edge = 0.0 if value < low else 1.0
-        # A straight line is meaningless far out in a long tail.
-        reach = np.clip((value - low) / (high - low) - edge, -_FARTHEST, _FARTHEST)
+        # In a long tail, the straight continuation is meaningless far from the range.
+        reach = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
         return functions(edge) + reach * functions(edge, 1)
 
-    return values, points, penalty, at, ("curve",) * len(at), beyond
+    return values, points, penalty, at, ("curve",) * len(at), straight_line
 
 
 #: Functions evaluated at rows, as a sparse or a dense array.
@@ -280,16 +279,16 @@ class Curve:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """Return units' contributions (U, k) to the errors of combinations of points by weights (J, k)."""
-        of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
+        """Return each unit's contribution, (U, k), to the errors of k sums of points with weights (J, k)."""
+        unit_errors = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
             per_row = np.zeros(table.n)
             for j in np.flatnonzero(each * self.rank_slope):
                 p = self.basis.share[j]
                 per_row += each[j] * self.rank_slope[j] * (p - (below <= p + 1e-12))
-            of_units[:, k] += table.per_unit(per_row * table.share)
-        return of_units
+            unit_errors[:, k] += table.per_unit(per_row * table.share)
+        return unit_errors
 
     def difference(self, low: int, high: int, table: AuditTable) -> tuple[float, Array]:
         """Return the difference between two points, and each unit's contribution to its error, (U,)."""
@@ -307,8 +306,8 @@ def fit_curve(
     Parameters
     ----------
     rows : (n, p) array, optional
-        Residuals of the basis functions on the controls, for a curve given controls. With `rows`, `y` must
-        also be residuals on the controls.
+        Residuals of a regression of the basis functions on the controls, for a curve given controls. With
+        `rows`, `y` must also be residuals of a regression on the controls.
     lam
         The penalty λ on roughness; if it is given, κ is 0. By default both penalties are estimated.
     """
@@ -319,35 +318,37 @@ def fit_curve(
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
     if not issparse(design):
-        # The basis functions add up to 1, whose residuals are 0, so the curve's level is set to 0.
+        # These residuals add up to 0 in each row, so the curve's level is undetermined and set to 0.
         gram = gram + size / len(gram)
-    # The basis functions add up to 1, so the fit uses y minus its mean; neither rounding nor the small ridge
-    # in the Gram matrix can bend a flat curve.
+    # The fit uses y minus its mean, so neither rounding nor the small ridge in the Gram matrix can bend a
+    # flat curve. The mean can be added later, because the basis functions add up to 1.
     level = float(weight @ y) if rows is None else 0.0
-    about = y - level
-    moment = np.asarray(weighted.T @ about).ravel()
+    centred = y - level
+    moment = np.asarray(weighted.T @ centred).ravel()
     kappa = 0.0
     if lam is None:
-        lam, kappa = _penalties(gram, basis, moment, float(weight @ about**2), table.n_units)
+        lam, kappa = _penalties(gram, basis, moment, float(weight @ centred**2), table.n_units)
     penalty = lam * basis.penalty + kappa * basis.steps
     factor = cho_factor(gram + penalty)
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
-    residual = about - np.asarray(design @ coefficients).ravel()
+    residual = centred - np.asarray(design @ coefficients).ravel()
     scores = by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
-    meat = _square(scores) * n_units / max(n_units - edf, 1.0)
+    meat = _gram_matrix(scores) * n_units / max(n_units - edf, 1.0)
     # Dividing by the effective degrees of freedom gives σ², the noise that scales the bias σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
-    of_coefficients = solve @ (meat + noise * penalty) @ solve
+    coefficient_covariance = solve @ (meat + noise * penalty) @ solve
     values = basis.points @ coefficients + level
     slope = _rank_slope(values, basis)
-    covariance = basis.points @ of_coefficients @ basis.points.T + _of_percentiles(slope, basis, table)
+    covariance = basis.points @ coefficient_covariance @ basis.points.T + _percentile_covariance(
+        slope, basis, table
+    )
     return Curve(
         basis=basis, values=values, coefficients=coefficients + level,
         covariance=(covariance + covariance.T) / 2, solve=solve, scores=scores, rank_slope=slope,
-        products=by_unit(weighted, about, table),
+        products=by_unit(weighted, centred, table),
         lam=lam, edf=edf, freedom=_freedom(basis, table),
     )  # fmt: skip
 
@@ -377,23 +378,24 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     for kappa in _KAPPAS if tails else (0.0,):
         gram_with_steps = gram + kappa * basis.steps
         # With the generalised eigenvalues of P and the Gram matrix, a new λ needs only a division.
-        bent, vectors = eigh(basis.penalty, gram_with_steps)
-        along = (vectors.T @ moment) ** 2
-        bends = bent > 1e-8 * bent.max()
-        strength = _LAMBDAS[:, None] * bent[bends]
-        left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
-        degrees = max(n - int((~bends).sum()) + tails, 1)
+        eigenvalues, vectors = eigh(basis.penalty, gram_with_steps)
+        projected = (vectors.T @ moment) ** 2
+        is_rough = eigenvalues > 1e-8 * eigenvalues.max()
+        strength = _LAMBDAS[:, None] * eigenvalues[is_rough]
+        remaining = square - projected[~is_rough].sum() - (projected[is_rough] / (1 + strength)).sum(axis=1)
+        degrees = max(n - int((~is_rough).sum()) + tails, 1)
         # −2 × restricted log likelihood, up to a constant.
-        score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300)))
+        score = degrees * np.log(np.maximum(remaining, max(1e-14 * square, 1e-300)))
         score += np.log1p(1 / strength).sum(axis=1)
         if tails:
-            score += np.linalg.slogdet(gram_with_steps)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
+            score += np.linalg.slogdet(gram_with_steps)[1]
+            score += np.log(eigenvalues[is_rough]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))
         penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
     return min(penalties)[1:]
 
 
-def _square(scores: Rows) -> Array:
+def _gram_matrix(scores: Rows) -> Array:
     return np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
 
 
@@ -408,11 +410,11 @@ def times_rows(design: Rows, factor: Array) -> Rows:
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
     """Multiply `weighted` rows (n, p) by residuals (n,), and return the sums within each unit, (U, p)."""
-    each, units = times_rows(weighted, residual), table.units
+    products, units = times_rows(weighted, residual), table.units
     if len(units) == table.n_units:
-        return each
-    into = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
-    return into @ each
+        return products
+    unit_indicators = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
+    return unit_indicators @ products
 
 
 def _freedom(basis: Basis, table: AuditTable) -> Array:
@@ -425,8 +427,8 @@ def _freedom(basis: Basis, table: AuditTable) -> Array:
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:
-    """Return the derivative of each point's value by its percentile, (J,): dM/dp for the curve M, (M(p) −
-    T)/p for the mean T of the lower tail, and (T − M(p))/(1 − p) for the mean T of the upper tail."""
+    """Return the derivative of each point's value with respect to its percentile, (J,): dM/dp for the curve
+    M, (M(p) − T)/p for the lower tail's mean T, and (T − M(p))/(1 − p) for the upper tail's."""
     slope = np.zeros(len(values))
     is_not_tail = basis.is_curve
     if is_not_tail.sum() < 3:
@@ -441,8 +443,8 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
     return slope
 
 
-def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
-    """Return the part of the covariance from estimated percentiles: M'(p) M'(q) (min(p, q) − pq) / n."""
-    per = table.error(table.share) ** 2
+def _percentile_covariance(slope: Array, basis: Basis, table: AuditTable) -> Array:
+    """Return the covariance from the error of estimated percentiles: M'(p) M'(q) (min(p, q) − pq) / n."""
+    variance_factor = table.error(table.share) ** 2
     p = basis.share
-    return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per
+    return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * variance_factor

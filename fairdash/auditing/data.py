@@ -1,9 +1,9 @@
-"""Data that all questions of an audit share, computed once and immutable, and the type of an answer.
+"""Immutable data that all questions of an audit share, and the type of an answer to a question.
 
 The first p-value of a criterion tests the hypothesis of no gap. If only the spread of the price depends on s,
-the curve is flat, so a second p-value tests for any kind of link. The second p-value is from an omnibus test
-(:mod:`fairdash.dependence.omnibus`) or, given controls, from products of double residuals and functions of
-the factors (:mod:`fairdash.dependence.conditional`), which also detect effects of opposite signs.
+there is no gap. A second p-value therefore tests for a link of any kind. This is an omnibus test
+(:mod:`fairdash.dependence.omnibus`) or, given controls, a test of products of double residuals and functions
+of the factors (:mod:`fairdash.dependence.conditional`), which also detects effects of opposite signs.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.text import counted, p_equals
 
 #: Questions that are answered separately for a second price; the other questions need both prices.
-OF_EACH_PRICE = frozenset(range(1, 8))
-#: Numbers of the questions that are answered for a crossing, besides the primary criterion's question.
-#: Question 4 is left out because it is too slow for 25 cells.
-OF_A_CROSSING = frozenset({1, 2, 5, 10})
+QUESTIONS_OF_EACH_PRICE = frozenset(range(1, 8))
+#: Questions that are answered for a crossing (a combination of attributes), besides that of the primary
+#: criterion. Question 4 (among equals) is left out, because it is slow with 25 cells.
+QUESTIONS_OF_A_CROSSING = frozenset({1, 2, 5, 10})
 Array = NDArray[np.float64]
 
 #: Function that receives the current step and the share completed, in [0, 1]. It raises Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Maximum number of rows, drawn in whole units, in a test of a link: more rows would detect negligible links.
+#: Maximum number of rows in a test of independence, in whole units. More rows would show negligible links.
 MAX_ROWS = 100_000
 #: Fields of an estimate, and the columns that contain these fields as amounts of money.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
@@ -88,13 +88,13 @@ class Measured:
         return f"A joint test of several measures also finds a link{between} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
-        """Return the number of similar rows needed to show a gap below the largest acceptable gap."""
+        """Return the number of similar rows needed to show that a gap of 0 is below the acceptable gap."""
         return float(np.ceil(self.table.n * (self.found.smallest / plan.gap_allowed(self.mean_price)) ** 2))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
-    """Part of the result that answers one question.
+    """Answer to one question, which is a part of the audit's result.
 
     Attributes
     ----------
@@ -132,11 +132,11 @@ class AuditData:
     tell
         Function that receives the current step and the share completed.
     cells
-        Cells of a crossing of attributes, which is audited like an attribute whose classes are the cells.
+        Cells of a crossing, which is audited like an attribute whose classes are the cells; None otherwise.
     crossings
-        Data of each crossing, stored with the first attribute and empty for the others.
+        Data of each crossing, which are stored with the first attribute only.
     is_first
-        Whether this is the first attribute, with which results on class probabilities are reported.
+        Whether this is the first attribute. Results on class probabilities are reported with the first one.
     roles
         Optional roles whose columns have no missing cells in the rows of `table`.
     """
@@ -161,12 +161,12 @@ class AuditData:
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
-        wanted = self.roles | {cost if each == "cost" else each for each in roles}
-        if wanted not in self._parts:
-            table = self.table.on(wanted)
+        known = self.roles | {cost if each == "cost" else each for each in roles}
+        if known not in self._parts:
+            table = self.table.on(known)
             same = table is self.table
-            self._parts[wanted] = self if same else replace(self, table=table, roles=wanted, _parts={})
-        return self._parts[wanted]
+            self._parts[known] = self if same else replace(self, table=table, roles=known, _parts={})
+        return self._parts[known]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
         """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""
@@ -175,7 +175,7 @@ class AuditData:
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
             if count := int((complete & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
-                blank = " An empty cell may mean no claim: write 0 there." if name == columns.outcome else ""
+                blank = " An empty cell may mean no claim. Then write 0." if name == columns.outcome else ""
                 sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
         return tuple(sentences)
 
@@ -191,7 +191,7 @@ class AuditData:
         basis = basis_of(self.table)
         if len(basis.at) < 2:
             raise DataError.of(
-                "too few of its values have 20 rows or more for a curve",
+                "a curve needs more values that occur in at least 20 rows",
                 "Choose another column, or merge its values.",
                 column=self.table.columns.sensitive,
             )
@@ -261,13 +261,13 @@ class AuditData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answered:
-    """Findings for one attribute before the verdicts: a map of questions to parts of the result."""
+    """Answers for one attribute before the verdicts are known, as a map of question numbers to answers."""
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
     #: Result with verdicts; None before the verdicts are known.
     result: Findings | None = None
-    #: Findings for the other of two prices on the same rows; None if only one price is audited.
+    #: Answers for the other of two prices on the same rows; None if only one price is audited.
     pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
@@ -299,7 +299,7 @@ class Answered:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Map of names to tables; of two tables with the same name, it contains the later question's."""
+        """Map of names to tables; if two questions have a table of the same name, the later one is kept."""
         parts = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
         return {name: table for part in parts for name, table in part.items()}
 
@@ -309,14 +309,14 @@ class Answered:
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
-                for unit, ends in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
-                    value, low, high = (row.get(each, math.nan) for each in ends)
+                for unit, keys in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
+                    value, low, high = (row.get(each, math.nan) for each in keys)
                     if unit == SHARE or not math.isnan(value):
                         yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
 
 def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
-    """Test the largest gap of y's curve (n,) along s against the plan's threshold, and return its band."""
+    """Test the largest gap of the curve of y, (n,), along s; return the test and the curve's band."""
     gap, band = largest_gap(curve, plan.gap_allowed(table.mean_price), random_state=plan.random_state)
     p_any_link = p_of_any_link(table, y, random_state=plan.random_state)
     return Measured(
@@ -325,28 +325,28 @@ def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tup
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
-    """Return the p-value, in (0, 1], of independence of u (n,) and s, tested against any kind of link."""
-    rows, counted = _counted(table, random_state)
-    return independence_test(u[rows], table.s_for_tests[rows], **counted).p_value
+    """Return the p-value, in (0, 1], of independence of u (n,) and s, in a test against any kind of link."""
+    rows, options = _test_options(table, random_state)
+    return independence_test(u[rows], table.s_for_tests[rows], **options).p_value
 
 
 def p_among_equals(
     table: AuditTable, u: Array, factors: tuple[str, ...], *, random_state: int | None
 ) -> float:
     """Return the p-value, in (0, 1], of the hypothesis that s has no effect on E[u|s, factors], u (n,)."""
-    rows, counted = _counted(table, random_state)
+    rows, options = _test_options(table, random_state)
     factor_cells = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]
-    return assess_conditional_dependence(u[rows], s, given=factor_cells, **counted).p_value
+    return assess_conditional_dependence(u[rows], s, given=factor_cells, **options).p_value
 
 
-def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+def _test_options(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Return the rows that a test uses, (n,), and the test's options: weights, groups and seed."""
     rows = table.deal < MAX_ROWS / table.n
-    # Constant weights or groups of one row would only require a second set of permutations.
-    alike = np.ptp(table.weight) == 0
+    # Constant weights and groups of one row are omitted: they would need another set of permutations.
+    is_constant = np.ptp(table.weight) == 0
     return rows, {
-        "sample_weight": None if alike else table.weight[rows],
+        "sample_weight": None if is_constant else table.weight[rows],
         "groups": None if table.n_units == table.n else table.units[rows],
         "random_state": random_state,
     }
@@ -355,21 +355,22 @@ def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bo
 def data_of(
     frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
 ) -> list[AuditData]:
-    """Return the data of each sensitive attribute, then the data of each crossing that can be judged."""
+    """Return the data of each sensitive attribute, then those of each crossing with enough rows."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
-    crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
+    features = tuple(map(str, tables[0].features))
+    crossings, crossing_notes = _data_of_crossings(frame, plan, features, tell=tell)
     attributes = []
     for table in tables:
         is_first = table is tables[0]
-        more = (*notes, *table.notes, *(unjudged if is_first else ()))
+        noted = (*notes, *table.notes, *(crossing_notes if is_first else ()))
         data = AuditData(
-            table=replace(table.on(()), notes=more), frame=frame, plan=replace(plan, columns=table.columns),
-            tell=tell, crossings=crossed if is_first else (), is_first=is_first,
+            table=replace(table.on(()), notes=noted), frame=frame, plan=replace(plan, columns=table.columns),
+            tell=tell, crossings=crossings if is_first else (), is_first=is_first,
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
         attributes.append(data)
-    return [*attributes, *crossed]
+    return [*attributes, *crossings]
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
@@ -377,28 +378,32 @@ def _primary_roles(plan: AuditPlan) -> Sequence[str]:
     return [needed] if needed else []
 
 
-def _crossed(
+def _data_of_crossings(
     frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
-    """Return the data of each crossing of attributes, and sentences on crossings that can't be judged."""
+    """Return the data of each crossing, and sentences on crossings that have too few rows for a verdict."""
     crossings, sentences = [], []
-    numbers = plan.asked & OF_A_CROSSING
-    # Only questions 5 and 10 have tables along columns other than the crossed attributes.
-    coverage = plan.columns.coverage if 5 in numbers else None
+    questions = plan.asked & QUESTIONS_OF_A_CROSSING
+    # Only questions 5 (who is undercharged) and 10 (a second price) have tables along other columns.
+    coverage = plan.columns.coverage if 5 in questions else None
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
-        others = [each for each in features if (numbers & {5, 10} and each not in names) or each == coverage]
+        other_columns = [
+            each for each in features if (questions & {5, 10} and each not in names) or each == coverage
+        ]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
-            features=tuple(others), coverage=coverage,
+            features=tuple(other_columns), coverage=coverage,
         )  # fmt: skip
-        ours = replace(plan, columns=columns, questions=tuple(sorted(numbers)))
-        whole = frame.assign(**{name: cells.codes})
+        restricted = replace(plan, columns=columns, questions=tuple(sorted(questions)))
+        extended = frame.assign(**{name: cells.codes})
         try:
-            table = AuditTable.of(whole, columns, **plan.of_table)
+            table = AuditTable.of(extended, columns, **plan.of_table)
             table = replace(table.on(()), classes=cells.names)
-            data = AuditData(table=table, frame=whole, plan=ours, tell=tell, cells=cells, is_first=False)
-            remark = _not_judged(data)
+            data = AuditData(
+                table=table, frame=extended, plan=restricted, tell=tell, cells=cells, is_first=False
+            )
+            remark = _note_on_small_cells(data)
             notes = (*table.notes, *filter(None, (cells.note, remark)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
             # This access raises an error if the primary criterion has too few rows or cells.
@@ -411,7 +416,7 @@ def _crossed(
 
 
 def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
-    """Return the cells of a crossing, in which a numeric attribute has bands of about equal exposure."""
+    """Return the cells of a crossing; each numeric attribute is cut into bands of about equal exposure."""
     exposure, groups = columns.exposure, columns.groups
     return cells_of(
         frame,
@@ -421,23 +426,23 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
     )
 
 
-def _not_judged(data: AuditData) -> str:
+def _note_on_small_cells(data: AuditData) -> str:
     """Return a sentence on the rows in cells that are too small to be judged; "" if there are none."""
     table = data.table
     if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
     return (
         f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
-        f"{MIN_SHOWN} rows or policies. These cells are not judged."
+        f"{MIN_SHOWN} rows or policies. These cells get no verdict."
     )
 
 
-def _of_second_price(data: AuditData) -> Answered:
-    """Return the findings for the second price alone, on the same rows."""
+def _answers_for_second_price(data: AuditData) -> Answered:
+    """Return the answers for the second price alone, on the same rows."""
     assert data.table.candidate is not None
     columns = data.table.columns.of_candidate
     plan = replace(
-        data.plan, columns=columns, questions=tuple(data.plan.asked & OF_EACH_PRICE), reliability=()
+        data.plan, columns=columns, questions=tuple(data.plan.asked & QUESTIONS_OF_EACH_PRICE), reliability=()
     )
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
     frame = data.frame[data.frame[data.plan.columns.price].notna()]

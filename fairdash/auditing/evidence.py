@@ -1,12 +1,13 @@
-"""Evidence of an audit: one zip with the report, the tables, and the plan that reproduces report and tables.
+"""Evidence of an audit: one zip with the report, the tables, and the plan that reproduces both.
 
-report.html   a page for a committee, then the technical part. The report loads nothing from the network, and
-has no figures if plotly is not installed. audit.json    all results and sentences of the audit *.csv
-the tables, one in each file plan.json the plan with thresholds, versions, seeds, and the SHA-256 of input and
-of every file
+- report.html: a page for a committee, then the technical part. The report loads nothing from the network, and
+  has no figures if plotly is not installed.
+- audit.json: all results and sentences of the audit.
+- *.csv: one file for each table.
+- plan.json: the plan with thresholds, versions and seeds, and the SHA-256 of the input and of every file.
 
-The same plan and rows give the same bytes with the same versions, processor and number of threads. The only
-time in the zip is the plan's own.
+The same plan and rows give the same bytes with the same versions, processor and number of threads. The zip
+contains no time except the time at which the plan was written.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ from fairdash.utils.text import few, visible
 from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Maximum size of evidence in bytes, zipped and unzipped, which is a hundred times that of a large audit.
+#: Maximum size of evidence in bytes, both zipped and unzipped: a hundred times the size of a large audit.
 LARGEST = 64 * 10**6
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
-    """Return the SHA-256 of the cells that an audit uses, which does not depend on the order of rows."""
+    """Return the SHA-256 of the cells that an audit uses; the hash does not depend on the order of rows."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
     needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
@@ -62,7 +63,7 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what affects the last digits of results: versions, processor and number of threads."""
+    """Return the versions, processor and number of threads, which affect the last digits of results."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     machine = {"processor": processor(), "threads": threads}
     return versions() | installed("plotly") | machine
@@ -133,7 +134,7 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     """
     place = Path(path)
     with _errors_of_reading(place, "plan"):
-        text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
+        text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _read_limited(place)
         return read_plan_file(text, max_bytes=LARGEST)
 
 
@@ -146,7 +147,7 @@ def read_part(place: Path, name: str) -> bytes:
         The file is missing, too large, or does not match its hash.
     """
     with _errors_of_reading(place):
-        files = unpack(_whole(place), PLAN, name, largest=LARGEST)
+        files = unpack(_read_limited(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
             plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
             if plan.sha256.get(name) != sha256(files[name]):
@@ -157,7 +158,7 @@ def read_part(place: Path, name: str) -> bytes:
         return files[name]
 
 
-def _whole(place: Path) -> bytes:
+def _read_limited(place: Path) -> bytes:
     with place.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -233,7 +234,7 @@ class AuditResult(Findings):
             The path can't be written.
         """
         place = Path(path)
-        hint = f"Choose another place than {place}."
+        hint = f"Choose a path other than {place}."
         if place.suffix.lower() == ".zip":
             write_whole(place, self.to_zip(), hint=hint)
             return place
@@ -261,9 +262,19 @@ class AuditResult(Findings):
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
         tables = read_tables(content)
-        alike = ("plan", "verdict", "n", "n_units", "mean_price", "answers", "notes", "origin", "made_with")
+        same_fields = (
+            "plan",
+            "verdict",
+            "n",
+            "n_units",
+            "mean_price",
+            "answers",
+            "notes",
+            "origin",
+            "made_with",
+        )
         return cls(
-            **{name: getattr(content, name) for name in (*alike, "since")},
+            **{name: getattr(content, name) for name in (*same_fields, "since")},
             figures=tables.pop("figures"),
             curve=tables["curve"],
             tables=MappingProxyType(tables),

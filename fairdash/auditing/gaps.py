@@ -3,11 +3,12 @@
 The gap is the highest value of the curve minus the lowest. The verdict is *below* if, for every pair s, t of
 points, the upper one-sided 95 % limit of E[y|s] − E[y|t] is below δ. The gap is the difference of one of the
 pairs, so testing each pair at 5 % is enough (intersection–union test; Berger 1982). The verdict is *above* if
-the largest of the pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the level, excludes
-pairs that differ by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
+the largest of the pairs' simultaneous lower limits exceeds δ. A first step uses a tenth of the level and
+excludes pairs that differ by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica
+82).
 
 The variance of a level's mean comes from the level's own rows, so levels may differ in variance. If a level
-has few rows, this variance is uncertain. The simulated draws therefore also vary the variance, and a
+has few rows, this variance is uncertain. The simulation therefore also draws the variances at random, and a
 comparison of a single pair uses Welch's degrees of freedom.
 """
 
@@ -42,12 +43,12 @@ LEVEL = 0.05
 POWER = 0.8
 _DRAWS = 2000
 #: Number of random sums that are simulated in one batch.
-_AT_ONCE = 1000
-#: Share of a test's level used to exclude pairs that differ by less than δ.
+_SUMS_PER_BATCH = 1000
+#: Share of a test's level that the first step uses, which excludes pairs that differ by less than δ.
 _SCREENED = 0.1
-#: Minimum number of draws beyond a quantile that is estimated from draws.
-_ENOUGH = 10
-#: Smallest p-value that the search for a claim's p-value can find, and the relative precision of the search.
+#: Minimum number of draws beyond a quantile. With fewer draws, the estimated quantile is unreliable.
+_MIN_DRAWS_BEYOND = 10
+#: Smallest p-value of the claim that a gap is above δ, and the relative precision of the search for it.
 _MIN_LEVEL, _PRECISION = 1e-12, 0.01
 
 
@@ -111,7 +112,7 @@ class Tested(Estimate):
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """Return the verdict from two p-values, corrected for several tests or not, at 5 % in each direction."""
+    """Return the verdict at 5 % in each direction from two p-values, which may be corrected."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 
@@ -122,7 +123,8 @@ class Gap(Tested):
     Attributes
     ----------
     floor
-        Average gap for a flat true curve. A gap is never negative, so noise alone makes it larger than 0.
+        Average estimated gap if the true curve is flat. A gap is never negative, so noise makes this average
+        larger than 0.
     lowest, highest
         Positions of the curve's lowest and highest point.
     """
@@ -150,42 +152,42 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
-    least = _min_standard_error(curve)
+    min_error = _min_standard_error(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
-    error = np.sqrt(np.maximum(spread, least**2))
-    apart = values[first] - values[second]
-    off = drawn[:, first] - drawn[:, second]
+    error = np.sqrt(np.maximum(spread, min_error**2))
+    difference = values[first] - values[second]
+    drawn_errors = drawn[:, first] - drawn[:, second]
     scale, freedom = _scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
     errors = error
     if scale.shape[0] > 1:
         spread = variance * scale**2
         shared = covariance[first, second] * scale[:, first] * scale[:, second]
-        errors = np.sqrt(np.maximum(spread[:, first] + spread[:, second] - 2 * shared, least**2))
-    pairs = _Pairs(apart=apart, error=error, off=off / errors, freedom=freedom)
-    size = np.abs(apart)
-    usual, far = (stdtrit(freedom, 1 - level) * error for level in (LEVEL, LEVEL / 2))
-    none = (np.abs(off) + usual).max(axis=1)
-    points = np.maximum(curve.standard_errors * scale, least)
-    single = float(np.quantile(np.abs(drawn / points).max(axis=1), 0.95))
+        errors = np.sqrt(np.maximum(spread[:, first] + spread[:, second] - 2 * shared, min_error**2))
+    pairs = _Pairs(difference=difference, error=error, drawn=drawn_errors / errors, freedom=freedom)
+    size = np.abs(difference)
+    one_sided, two_sided = (stdtrit(freedom, 1 - level) * error for level in (LEVEL, LEVEL / 2))
+    limits_without_gap = (np.abs(drawn_errors) + one_sided).max(axis=1)
+    points = np.maximum(curve.standard_errors * scale, min_error)
+    band_factor = float(np.quantile(np.abs(drawn / points).max(axis=1), 0.95))
     gap = Gap(
         value=float(np.ptp(values)),
         ci_low=pairs.lower(LEVEL / 2),
-        ci_high=float((size + far).max()),
+        ci_high=float((size + two_sided).max()),
         lower=pairs.lower(LEVEL),
-        upper=float((size + usual).max()),
+        upper=float((size + one_sided).max()),
         floor=float(np.ptp(drawn, axis=1).mean()),
         p_value=p_of_flat(curve, random_state=random_state),
         p_below=float(stdtr(freedom, (size - delta) / error).max()),
         p_above=pairs.p_above(delta),
-        smallest=float(np.quantile(none, POWER)),
+        smallest=float(np.quantile(limits_without_gap, POWER)),
         lowest=int(np.argmin(values)),
         highest=int(np.argmax(values)),
     )
     basis = curve.basis
-    off_by = single * curve.standard_errors
+    half_width = band_factor * curve.standard_errors
     band = {"at": basis.at, "share": basis.share, "kind": basis.kind, "value": values}
-    band |= {"low": values - off_by, "high": values + off_by}
+    band |= {"low": values - half_width, "high": values + half_width}
     return gap, pd.DataFrame(band).sort_values("at", ignore_index=True)
 
 
@@ -193,20 +195,20 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     """Return the p-value of a flat curve, in (0, 1], from the largest |t| of the curve's contrasts.
 
     The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
-    of claims into account. The bootstrap draws each unit's own errors under a flat curve, so the spread of y
+    of claims into account. The bootstrap draws units with their errors under a flat curve, so the spread of y
     may depend on s.
     """
     contrasts, discount = curve.basis.contrasts
     scores = _in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
-    off = scores - total / groups
-    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _min_standard_error(curve))
+    centred = scores - total / groups
+    t = np.abs(total) / np.maximum(np.sqrt((centred**2).sum(axis=0)), _min_standard_error(curve))
     # Without a seed, each curve needs new draws, so this call bypasses the cache.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
-    drawn = counts @ off
-    error = np.sqrt(np.maximum(counts @ off**2 - drawn**2 / groups, 1e-300))
-    return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
+    drawn = counts @ centred
+    error = np.sqrt(np.maximum(counts @ centred**2 - drawn**2 / groups, 1e-300))
+    return _p_from_draws((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
 
 
 # An audit tests several curves of the same units, so the draws are cached.
@@ -230,68 +232,70 @@ class _Pairs:
     """Differences of pairs of points, (M,), with standard errors, degrees of freedom, and draws (draws, M) of
     the errors of the differences, in standard errors."""
 
-    apart: Array
+    difference: Array
     error: Array
-    off: Array
+    drawn: Array
     freedom: Array
-    most_of: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False)
+    max_errors: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def most(self) -> Array:
+    def max_error(self) -> Array:
         """Largest absolute error of any pair in each draw, (draws,)."""
-        return np.abs(self.off).max(axis=1)
+        return np.abs(self.drawn).max(axis=1)
 
     def _limits_of_errors(self, level: float) -> Array:
         """Return simultaneous limits for all pairs' errors, (M,), exceeded with probability at most `level`.
 
         If there are too few draws for the level, the limits come from Bonferroni's inequality.
         """
-        if level * len(self.most) >= _ENOUGH:
-            return np.full(len(self.error), np.quantile(self.most, 1 - level))
+        if level * len(self.max_error) >= _MIN_DRAWS_BEYOND:
+            return np.full(len(self.error), np.quantile(self.max_error, 1 - level))
         return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
     def _relevant_errors(self, delta: float, level: float) -> tuple[Array, Array]:
-        """Return the largest error in each draw, (draws,), among ordered pairs of points that may differ by
-        more than δ, and a mask of such pairs, (2M,), whose second half has the points in opposite order."""
-        reach = self._limits_of_errors(level * _SCREENED) * self.error
-        there, back = (each + reach > delta for each in (self.apart, -self.apart))
-        relevant = np.concatenate([there, back])
-        # A search over levels repeats a few sets of pairs, so their maxima are cached.
-        if (key := relevant.tobytes()) not in self.most_of:
-            of_there = self.off[:, there].max(axis=1, initial=-np.inf)
-            self.most_of[key] = np.maximum(of_there, -self.off[:, back].min(axis=1, initial=np.inf))
-        return self.most_of[key], relevant
+        """Return the largest error in each draw, (draws,), among the ordered pairs of points that may differ
+        by more than δ, and a mask of these pairs, (2M,). Its second half has the points in opposite order."""
+        limit = self._limits_of_errors(level * _SCREENED) * self.error
+        forward, backward = (each + limit > delta for each in (self.difference, -self.difference))
+        relevant = np.concatenate([forward, backward])
+        # The search over levels needs the same few sets of pairs repeatedly, so their maxima are cached.
+        if (key := relevant.tobytes()) not in self.max_errors:
+            largest = self.drawn[:, forward].max(axis=1, initial=-np.inf)
+            self.max_errors[key] = np.maximum(largest, -self.drawn[:, backward].min(axis=1, initial=np.inf))
+        return self.max_errors[key], relevant
 
     def lower(self, level: float) -> float:
         """Return the lower limit of the gap: the test rejects every δ below the limit."""
-        apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
+        difference, error = np.concatenate([self.difference, -self.difference]), np.tile(self.error, 2)
         limit = 0.0
         while True:
-            most, relevant = self._relevant_errors(limit, level)
+            max_error, relevant = self._relevant_errors(limit, level)
             if not relevant.any():
                 return limit
-            sure = np.quantile(most, 1 - level * (1 - _SCREENED))
-            higher = float((apart - sure * error)[relevant].max())
-            if higher <= limit * (1 + 1e-9) + 1e-300:
+            quantile = np.quantile(max_error, 1 - level * (1 - _SCREENED))
+            new_limit = float((difference - quantile * error)[relevant].max())
+            if new_limit <= limit * (1 + 1e-9) + 1e-300:
                 return limit
-            limit = higher
+            limit = new_limit
 
     def p_above(self, delta: float) -> float:
-        """Return the p-value of the claim that the gap is above δ: the smallest level that supports it.
+        """Return the p-value of the claim that the gap is above δ: the lowest level at which it is supported.
 
         Holm's method tests at a fraction of 5 %, so both steps of the test use `level`.
         """
-        beyond = np.concatenate([self.apart, -self.apart]) - delta
-        beyond = beyond / np.tile(self.error, 2)
+        excess = np.concatenate([self.difference, -self.difference]) - delta
+        excess = excess / np.tile(self.error, 2)
 
         def is_above(level: float) -> bool:
-            most, relevant = self._relevant_errors(delta, level)
+            max_error, relevant = self._relevant_errors(delta, level)
             if not relevant.any():
                 return False
-            peak = float(beyond[relevant].max())
+            peak = float(excess[relevant].max())
             # By Bonferroni's inequality, the sum over pairs bounds the probability of an error in any pair.
-            chance = min(_share(most, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum()))
-            return chance <= level * (1 - _SCREENED)
+            p_value = min(
+                _p_from_draws(max_error, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum())
+            )
+            return p_value <= level * (1 - _SCREENED)
 
         low, high = np.log(_MIN_LEVEL), 0.0
         if not is_above(1.0):
@@ -316,11 +320,11 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
     total = float(share @ squared_deviation)
     if total <= 0:
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
-    gained = squared_deviation - (table.price - predicted) ** 2
-    explained = float(share @ gained)
+    reduction = squared_deviation - (table.price - predicted) ** 2
+    explained = float(share @ reduction)
     # If π does not depend on s, the first-order term vanishes, and the noise of the fitted curve remains.
-    second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
-    spread = Z * float(np.hypot(table.error(share * (gained - explained)), np.sqrt(second)))
+    second_order = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
+    spread = Z * float(np.hypot(table.error(share * (reduction - explained)), np.sqrt(second_order)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
     clipped = variance.map(lambda each: max(each, 0.0))
     return clipped.map(lambda each: float(np.sqrt(each))), clipped.map(lambda each: min(each / total, 1.0))
@@ -334,26 +338,26 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
     return scale, vectors * np.sqrt(np.maximum(size, 0))
 
 
-def reach_of_all(covariance: Array, random_state: int | None) -> float:
-    """Return the factor of standard errors for joint 95 % limits of several numbers; NaN without numbers."""
+def joint_limit_factor(covariance: Array, random_state: int | None) -> float:
+    """Return the factor from standard errors to joint 95 % limits of several numbers; NaN without numbers."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
-def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
-    """Return :func:`reach_of_all` for the sums (J,) of contributions `parts` (U, J) of independent units.
+def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> float:
+    """Return :func:`joint_limit_factor` for sums (J,) of contributions `parts` (U, J) of independent units.
 
     If the covariance matrix (J, J) would be larger than `parts`, the sums are simulated without it.
     """
     if parts.shape[1] <= parts.shape[0]:
-        return reach_of_all(np.asarray((parts.T @ parts).todense()), random_state)
+        return joint_limit_factor(np.asarray((parts.T @ parts).todense()), random_state)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
     scale = np.sqrt(np.asarray(parts.multiply(parts).sum(axis=0)).ravel())
     scale[scale == 0] = 1.0
     of_sums, most = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
-    for start in range(0, parts.shape[1], _AT_ONCE):
-        np.maximum(most, np.abs(of_sums[start : start + _AT_ONCE] @ drawn).max(axis=0), out=most)
+    for start in range(0, parts.shape[1], _SUMS_PER_BATCH):
+        np.maximum(most, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ drawn).max(axis=0), out=most)
     return float(np.quantile(most, 1 - LEVEL))
 
 
@@ -378,12 +382,12 @@ def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
     variance = np.maximum(np.diag(curve.covariance), 1e-300)
     parts = variance / np.sqrt(curve.freedom)
     squares = parts[first] ** 2 + parts[second] ** 2
-    whole = (variance[first] + variance[second]) ** 2
-    return np.divide(whole, squares, out=np.full(len(first), np.inf), where=squares > 0)
+    squared_sum = (variance[first] + variance[second]) ** 2
+    return np.divide(squared_sum, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 
-def _share(drawn: Array, seen: float) -> float:
-    return float((1 + (drawn >= seen).sum()) / (1 + len(drawn)))
+def _p_from_draws(drawn: Array, observed: float) -> float:
+    return float((1 + (drawn >= observed).sum()) / (1 + len(drawn)))
 
 
 def _in_groups(scores: Rows) -> Array:

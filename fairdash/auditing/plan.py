@@ -17,7 +17,7 @@ from fairdash.errors import Checks, OptionError
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
-#: Maximum number of attributes for which all crossings are judged.
+#: Maximum number of attributes for which an audit covers all crossings (combinations of attributes).
 MAX_CROSSED = 3
 
 
@@ -91,9 +91,9 @@ class Columns:
 
     @property
     def crossings(self) -> tuple[tuple[str, ...], ...]:
-        """Attributes of each crossing that is judged: all pairs and, if there are three, all three together.
+        """Attributes of each crossing in the audit: all pairs and, if there are three, all three together.
 
-        If there are more than three attributes, only pairs that include the first one are judged.
+        If there are more than three attributes, the audit covers only pairs that include the first one.
         """
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
@@ -114,9 +114,9 @@ class Columns:
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that has a role, including features that the user named."""
-        alone = (self.groups, self.coverage, self.known_class)
-        several = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
-        return (*self.numbers().values(), *several, *filter(None, alone))
+        single = (self.groups, self.coverage, self.known_class)
+        multiple = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *multiple, *filter(None, single))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
@@ -133,7 +133,7 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
-    """Return a plan from roles and options, passed by name; :meth:`AuditPlan.of` has the options."""
+    """Return a plan from roles and options passed by name; :meth:`AuditPlan.of` lists the options."""
     roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
@@ -149,7 +149,7 @@ class Question:
     Parameters
     ----------
     number, title
-        Number that gives the order, and the question in words.
+        Number of the question, which determines the order, and wording of the question.
     tables
         Names of the question's tables, which :data:`fairdash.views.figures.audit.FIGURES` draws.
     implementation
@@ -159,8 +159,8 @@ class Question:
     needs
         The role in :class:`Columns` that the answer requires besides price and s; "" for none.
     uses
-        Optional roles that some figures of the question use. Such a figure leaves out rows with a missing
-        cell in its roles. ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some figures of the question use. A figure leaves out the rows with a missing cell
+        in the roles that it uses. ``"cost"`` is the expected cost, or else the outcome.
     missing
         Text that the audit shows if the role in `needs` is missing; "" for no text.
     """
@@ -412,10 +412,10 @@ class AuditPlan:
     ) -> AuditPlan:
         """Create a plan. `questions` may be ``"all"``, `reliability` may be a single number or None, and
         `more` are the other fields."""
-        chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
-        single = isinstance(reliability, int | float)
-        stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
-        return cls(columns=columns, questions=chosen, reliability=tuple(map(float, stated)), **more)  # type: ignore[arg-type]
+        numbers = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
+        is_single = isinstance(reliability, int | float)
+        reliabilities = (reliability,) if is_single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
+        return cls(columns=columns, questions=numbers, reliability=tuple(map(float, reliabilities)), **more)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> set[int]:

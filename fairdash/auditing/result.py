@@ -2,7 +2,7 @@
 
 Results are compared without access to their rows. Each number is a share of the mean price of its audit, so a
 uniform price increase is not drift. The audits count as independent samples: the half-width of a difference
-is the root of the sum of both squared half-widths. If both contain the same rows, it is too wide.
+is the root of the sum of both squared half-widths. If both audits use the same rows, it is too large.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Drift:
     Attributes
     ----------
     has_moved
-        True if the price's curve changed at the 5 % level: the band of the difference excludes 0 somewhere.
+        True if the price's curve changed at the 5 % level: the band of the difference excludes 0 at some s.
     sentence
         Sentence that states the change and its size.
     sha256
@@ -125,12 +125,12 @@ class Findings:
         interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of `figures`.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        p_any_link, verdict. The values are shares of the mean price. ``p_value`` tests for no gap: a flat
-        curve, or no bias in any cell (sufficiency). ``p_any_link`` tests for no link of any kind in the
-        averages or the spread and, given controls, for no link that varies with the factors; it is NaN for
-        sufficiency. Neither p-value is corrected for the number of criteria (docs/verdict.md). The verdict is
-        ``"none"`` if an input is missing. The primary criterion is tested at 5 % in each direction. Tests of
-        the other criteria use Holm's correction of ``p_below`` and ``p_above`` in `details`.
+        p_any_link, verdict. The values are shares of the mean price. ``p_value`` tests the hypothesis of no
+        gap: a flat curve or, for sufficiency, no bias in any cell. ``p_any_link`` tests the hypothesis of no
+        link in the averages or the spread and, given controls, of no link that varies with the factors; it is
+        NaN for sufficiency. Neither p-value is corrected for the number of criteria (docs/verdict.md). The
+        verdict is ``"none"`` if an input is missing. The primary criterion is tested at 5 % in each
+        direction. For the other criteria, Holm's method corrects ``p_below`` and ``p_above`` in `details`.
     measures
         Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
@@ -190,8 +190,8 @@ class Findings:
     @cached_property
     def measures(self) -> pd.DataFrame:
         """Further measures of the audit, as shares and as amounts."""
-        keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
-        rows = _rows(self, MEASURE).rename(columns=ends)
+        keys, limits = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
+        rows = _rows(self, MEASURE).rename(columns=limits)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
         shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
         return shares.merge(money.rename(columns=amounts), on=keys, how="left")
@@ -208,7 +208,7 @@ class Findings:
 
     @property
     def units_remark(self) -> str:
-        """Note that the price may have another unit or source, shown before the verdict; "" if none."""
+        """Note, shown before the verdict, that units or the model's prices seem to differ; "" without one."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property
@@ -224,19 +224,19 @@ class Findings:
 
     @property
     def decisive(self) -> Self:
-        """Result that decides the verdict: the first result that has the same verdict."""
+        """Result that decides the overall verdict: the first result with that verdict."""
         return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
 
     @property
     def headline(self) -> str:
-        """Primary criterion, verdict and, with several attributes, the attributes that decide it."""
+        """Primary criterion, verdict and, with several attributes, the attributes that decide the verdict."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
         names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
 
     @property
     def in_words(self) -> str:
-        """State the primary verdict in plain words, with its gap and interval, and the other verdicts."""
+        """Summary in words: primary verdict with its gap and interval, then verdicts for other attributes."""
         first = self.decisive
         sentences = [primary(first.verdicts.iloc[0], first.plan)]
         others = [each for each in self.along if each.plan.columns != first.plan.columns]
@@ -251,8 +251,8 @@ class Findings:
         return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """Yield the answers in order, each with its tables by name. The last table, ``measures_`` and the
-        question's number, has the measures. A table shared by two answers comes with the first one."""
+        """Yield each answer with a map of names to tables. The last table, ``measures_`` and the question's
+        number, has the answer's measures. A table of two answers comes with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -317,7 +317,7 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """Return a sentence with the primary verdict, from its `row` of the verdicts, and the consequence."""
+    """Return a sentence on the primary gap and a sentence on its verdict, from a `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
@@ -358,7 +358,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         hint = "Compare audits that measure the sensitive attribute in the same units."
         raise OptionError.of(f"The two audits share no range of “{name}”", hint, column="against")
     values = _differences(now, before)
-    off = (curve["low"] > 0) | (curve["high"] < 0)
+    differs = (curve["low"] > 0) | (curve["high"] < 0)
     # The sentence describes the point that is furthest from 0 relative to the width of its band.
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
     at = curve.iloc[int(clearness.to_numpy().argmax())]
@@ -372,57 +372,56 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
-    was, is_now = before.verdict, now.verdict
+    old, new = before.verdict, now.verdict
     verdict = (
-        f" The primary verdict is still “{is_now}”."
-        if was == is_now
-        else f" The primary verdict was “{was}” and is “{is_now}”."
+        f" The primary verdict is still “{new}”."
+        if old == new
+        else f" The primary verdict was “{old}” and is “{new}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
-    begin = (
-        "The curve has changed"
-        if off.any()
-        else ("The curve shows no significant change. The largest difference")
-    )
+    no_change = "The curve shows no significant change. The largest difference"
+    opening = "The curve has changed" if differs.any() else no_change
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
-    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {sentence}.{verdict}", sha256=sha256)
+    since = Drift(has_moved=bool(differs.any()), sentence=f"{opening}: {sentence}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
     """Return the difference of the curves at the points of `now` within the range of `before`."""
-    parts, ends = [], ("value", "low", "high")
-    for kind, own in now.curve.groupby("kind", sort=False):
+    parts, columns = [], ("value", "low", "high")
+    for kind, shared in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
         if kind == "curve" and len(other) > 1:
-            own = own[own["at"].between(other["at"].min(), other["at"].max())]
-            values = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
+            shared = shared[shared["at"].between(other["at"].min(), other["at"].max())]
+            values = {
+                key: np.interp(shared["at"], other["at"], other[key] / before.mean_price) for key in columns
+            }
         else:
-            # A level is compared with the same level, and a tail's mean with the same tail's.
-            level = "class" if "class" in own and "class" in other else "at"
-            on = [level] if kind == "level" else ["kind"]
-            own = own.merge(other, on=on, suffixes=("", "_before"))
-            values = {key: own[f"{key}_before"] / before.mean_price for key in ends}
-        value = own["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
+            # Each level is compared with the same level, and each tail with the same tail.
+            level = "class" if "class" in shared and "class" in other else "at"
+            keys = [level] if kind == "level" else ["kind"]
+            shared = shared.merge(other, on=keys, suffixes=("", "_before"))
+            values = {key: shared[f"{key}_before"] / before.mean_price for key in columns}
+        value = shared["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
         half = np.hypot(
-            (own["high"] - own["low"]).to_numpy() / now.mean_price,
+            (shared["high"] - shared["low"]).to_numpy() / now.mean_price,
             np.asarray(values["high"]) - np.asarray(values["low"]),
         ) / 2  # fmt: skip
         curve = {"value": value, "low": value - half, "high": value + half}
-        where = {name: own[name].to_numpy() for name in ("class", "at") if name in own}
+        where = {name: shared[name].to_numpy() for name in ("class", "at") if name in shared}
         parts.append(pd.DataFrame({**where, "kind": kind, **curve}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return a row per criterion, attribute and crossing, and a row per measure with both intervals."""
-    ends = ["value", "low", "high"]
+    """Return one row per criterion of each attribute and crossing, and per measure with two intervals."""
+    keys = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)
+    both = both.dropna(subset=[*keys, *(f"{each}_before" for each in keys)]).reset_index(drop=True)
     value, low, high, was, was_low, was_high = (
-        both[f"{each}{which}"] for which in ("", "_before") for each in ends
+        both[f"{each}{which}"] for which in ("", "_before") for each in keys
     )
     moved = value - was
     columns = {
@@ -443,8 +442,8 @@ def _numbers(result: Findings) -> pd.DataFrame:
     """Return the gaps of all attributes and crossings, and the first attribute's measures, with titles."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
-        own, of = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""
-        gaps.append(own.assign(what=own["measure"].map(titles) + of))
+        attribute_gaps, suffix = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""
+        gaps.append(attribute_gaps.assign(what=attribute_gaps["measure"].map(titles) + suffix))
     measures = _rows(result, MEASURE)
     measures = measures.assign(what=measures["measure"].str.replace("_", " "), verdict="")
     return pd.concat([*gaps, measures[measures["unit"] == SHARE]], ignore_index=True)

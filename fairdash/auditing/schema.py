@@ -22,7 +22,7 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Maximum number of entries in a list, which allows for the levels of all columns with millions of rows.
+#: Maximum number of entries in a list. It is enough for the levels of all columns of millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
@@ -185,7 +185,7 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])
-    # A crossing may be missing, because some crossings can't be judged.
+    # A crossing may be missing, because some crossings have too few rows for a verdict.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
     for each in (content_read, *content_read.others):

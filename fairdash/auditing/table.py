@@ -48,7 +48,7 @@ Index = NDArray[np.intp]
 #: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
 FEWEST = 100
 #: Optional roles in their order as sort keys. A second price is the last key, even if it is audited alone.
-_ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
+_SORT_ROLES = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,19 +60,20 @@ class AuditTable:
     price, sensitive, weight : (n,) arrays
         Price π, attribute s and exposure w > 0. If the attribute has classes, s is the index in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
-        Columns for these optional roles, or None without such a column; NaN for missing cells.
+        Values of these optional roles: None if no column has the role, and NaN in missing cells.
     controls : (n, c) frame
         Legitimate factors: numbers as floats and other columns as text, with missing cells.
     features : (n, p) frame
         Rating factors: numbers as floats and other columns as text, with missing cells.
     units : (n,) array
-        Independent unit 0 … U-1 of each row: its policy, or the row itself.
+        Number of each row's independent unit, from 0 to U − 1. A unit is a policy, or a row.
     deal : (n,) array
-        Uniform number in [0, 1) for each row's unit, which gives its fold and ignores values to predict.
+        Uniform number in [0, 1) of each row's unit, which decides the unit's fold and does not depend on
+        outcomes.
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
-        Sort key among rows of equal s and exposure: the price, or the first price in an audit of the second.
+        Sort key among rows with equal s and exposure: the first price, even in an audit of the second one.
     fold_seed
         Seed of the folds.
     columns
@@ -80,7 +81,7 @@ class AuditTable:
     notes
         Sentences on the rows that the audit left out, with reasons.
     probabilities : (n, k) frame
-        Class probabilities by class name. Each row adds up to 1 or is missing. Without the role: no columns.
+        Class probabilities by class name. Each row adds up to 1 or is missing. The frame may have no columns.
     known : (n,) array
         Index of the true class among `probabilities`, −1 if unknown.
     classes
@@ -125,7 +126,7 @@ class AuditTable:
 
     @property
     def share(self) -> Array:
-        """Share of the exposure of each row, (n,)."""
+        """Share of the total exposure that each row has, (n,)."""
         return self.weight / self.weight.sum()
 
     def mean(self, values: Array) -> float:
@@ -138,11 +139,11 @@ class AuditTable:
 
     def error(self, values: Array) -> float:
         """Return the standard error of the sum of values (n,), with units as independent draws."""
-        of_units = self.per_unit(values)
-        return float(np.sqrt(of_units @ of_units))
+        unit_sums = self.per_unit(values)
+        return float(np.sqrt(unit_sums @ unit_sums))
 
     def folds(self, count: int) -> Index:
-        """Return each row's fold, (n,), out of `count`; rows of a unit share a fold."""
+        """Return the number of each row's fold, (n,), below `count`; all rows of a unit are in one fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property
@@ -186,7 +187,7 @@ class AuditTable:
 
     @property
     def everyone(self) -> str:
-        """Noun for all rows, to which shares of rows refer."""
+        """Noun that follows a share: “the rows”, or “the exposure” if a column has that role."""
         return "the rows" if self.columns.exposure is None else "the exposure"
 
     def s_range(self, low: float, high: float) -> str:
@@ -194,7 +195,7 @@ class AuditTable:
         return f"“{self.called(low)}”" if self.classes else f"{self.called(low)} to {self.called(high)}"
 
     def bands(self, count: int = N_BANDS) -> Index:
-        """Return each row's band of s, (n,) from 0, with about equal exposure; a class is a band."""
+        """Return the number of each row's band of s, (n,): a band of about equal exposure, or a class."""
         if self.classes:
             return np.unique(self.sensitive, return_inverse=True)[1]
         return bands_of(self.sensitive, self.weight, count)
@@ -209,7 +210,7 @@ class AuditTable:
         return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
     def sampled(self, most: int) -> AuditTable:
-        """Draw whole units up to about `most` rows, and rescale their fold numbers to fill [0, 1)."""
+        """Draw whole units with about `most` rows in total, and rescale `deal` to [0, 1)."""
         share = min(1.0, most / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
@@ -223,7 +224,7 @@ class AuditTable:
             Too few rows remain.
         """
         known, by = np.ones(self.n, dtype=bool), []
-        for role in _ORDERED:
+        for role in _SORT_ROLES:
             values = getattr(self, role)
             if role not in roles or values is None:
                 continue
@@ -240,9 +241,9 @@ class AuditTable:
             return self
         count = len(np.unique(self.units[order]))
         if count < FEWEST:
-            names = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
+            names = [name for role in _SORT_ROLES if role in roles for name in self.columns.of(role)]
             what = "rows" if self.columns.groups is None else "groups of rows"
-            raise _too_few(
+            raise _too_few_rows(
                 count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
@@ -290,9 +291,9 @@ class AuditTable:
         check_numbers(frame, columns)
         complete, notes = complete_rows(frame, columns)
         probabilities, known = probabilities_of(frame, columns, complete, notes)
-        made_of, on_leaks = without_leaks(frame, columns, feature_names(frame, columns))
-        notes += on_leaks
-        features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
+        used_features, leak_notes = without_leaks(frame, columns, feature_names(frame, columns))
+        notes += leak_notes
+        features = pd.DataFrame({name: as_feature(frame[name]) for name in used_features}, index=frame.index)
         needed = [*columns.numbers().values(), *columns.controls]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame.loc[complete, list(dict.fromkeys(needed))].reset_index(drop=True)
@@ -306,7 +307,7 @@ class AuditTable:
         }
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
-            raise _too_few(len(used), "complete rows", notes)
+            raise _too_few_rows(len(used), "complete rows", notes)
         if cap is not None and "outcome" in numbers:
             numbers["outcome"] = _capped(numbers["outcome"], weight, cap, columns, notes)
         for role, name in columns.numbers().items():
@@ -331,7 +332,7 @@ class AuditTable:
         if columns.groups is not None:
             units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
         if (n_units := len(np.unique(units))) < FEWEST:
-            raise _too_few(n_units, "groups of complete rows", notes)
+            raise _too_few_rows(n_units, "groups of complete rows", notes)
         if columns.groups is not None:
             notes.append(
                 f"The rows belong to {n_units:,} policies (“{columns.groups}”), which count as independent."
@@ -341,10 +342,10 @@ class AuditTable:
         keys = _hash_of(pd.DataFrame({"s": numbers["sensitive"], "w": weight}))
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
-        keyed = pd.concat(
+        sort_values = pd.concat(
             [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1
         )
-        order = np.lexsort((keys, _hash_of(keyed), numbers["price"], weight, numbers["sensitive"]))
+        order = np.lexsort((keys, _hash_of(sort_values), numbers["price"], weight, numbers["sensitive"]))
         seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         optional: dict[str, Any] = {
             role: numbers[role][order] if role in numbers else None
@@ -388,14 +389,14 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
         complete &= ~idle
         if idle.any():
             notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
-            lost = 0.0 if columns.outcome is None else float(frame.loc[idle, columns.outcome].sum())
-            if lost:
-                notes[-1] += f" “{columns.outcome}” adds up to {amount(lost)} in these rows."
+            lost_sum = 0.0 if columns.outcome is None else float(frame.loc[idle, columns.outcome].sum())
+            if lost_sum:
+                notes[-1] += f" “{columns.outcome}” adds up to {amount(lost_sum)} in these rows."
     return complete, notes
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Remove groups that are too small to be shown, according to the column `rows`, from tables."""
+    """Remove the rows of tables whose groups are too small to be shown, by their column ``rows``."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -415,8 +416,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     return np.minimum(outcome, cap)
 
 
-def _too_few(count: int, what: str, notes: list[str]) -> DataError:
-    """Return an error that lists the rows left out, which are the usual cause of too few rows."""
+def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
+    """Return an error with the notes on rows left out, the usual reason for too few rows."""
     sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
@@ -427,9 +428,9 @@ def _as_control(column: pd.Series) -> pd.Series:
     return column.astype(str).where(column.notna())
 
 
-def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
+def _hash_of(frame: pd.DataFrame) -> NDArray[np.uint64]:
     """Hash each row, (n,), without the names of the columns."""
-    return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
+    return np.asarray(pd.util.hash_pandas_object(frame, index=False), dtype=np.uint64)
 
 
 def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:

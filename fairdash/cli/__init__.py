@@ -64,9 +64,9 @@ _AUDIT = f"""Audit an existing price against a sensitive column of its table.
 Exit status: 0 below the allowed gap, 1 above it, 3 undecided, {_OTHER_STATUSES}"""
 _CHECK = f"""Check a file for columns that give the target away.
 
-Exit status: 0 no column certainly gives the target away, 1 one does, {_OTHER_STATUSES}"""
+Exit status: 0 no column certainly gives the target away, 1 at least one column does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Commands, each with a function and a help text, whose first line is in the list of commands.
+#: Commands with their functions and help texts. The list of commands shows a text's first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -106,8 +106,8 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
         ),
         result_action="return_value",
     )
-    for order, (verb, (place, meaning)) in enumerate(_VERBS.items()):
-        cli.command(f"fairdash.cli.{place}", name=verb, help=meaning, sort_key=order)
+    for order, (verb, (function, help_line)) in enumerate(_VERBS.items()):
+        cli.command(f"fairdash.cli.{function}", name=verb, help=help_line, sort_key=order)
     if name == "fairdash":  # Shells do not complete words after python -m.
         cli.register_install_completion_command(add_to_startup=False)
     return cli
@@ -136,7 +136,7 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
 
 
 def _default_in_words(default: object) -> str | None:
-    """Return the help text of a default; "" for a flag that is off, and for an empty list."""
+    """Return a default as help text; None for a flag that is off and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 
@@ -151,23 +151,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(name, "1")
     codecs.register_error("ascii", in_ascii)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # The encoding may lack λ, like that of a file on Windows.
+        if isinstance(stream, io.TextIOWrapper):  # The encoding may lack λ, for example on Windows.
             stream.reconfigure(errors="ascii")
     try:
         try:
-            return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
+            return _execute(sys.argv[1:] if arguments is None else list(arguments))
         finally:
             # Output is flushed here, because a failed flush at exit would give a warning and status 120.
             print(end="", flush=True)
     except BrokenPipeError as error:
         if sys.platform == "win32":
             return _unexpected(error)  # Windows has neither SIGPIPE nor this status.
-        closed = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
-        if not closed:
-            return _unexpected(error)  # The pipe is of a socket or a child process.
-        with open(os.devnull, "wb") as nowhere:
-            for stream in closed:
-                os.dup2(nowhere.fileno(), stream.fileno())
+        closed_streams = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
+        if not closed_streams:
+            return _unexpected(error)  # The broken pipe belongs to a socket or a child process.
+        with open(os.devnull, "wb") as null_device:
+            for stream in closed_streams:
+                os.dup2(null_device.fileno(), stream.fileno())
         return _STATUS_OF_CLOSED_PIPE
     except Exception as error:
         return _unexpected(error)
@@ -188,11 +188,11 @@ def _is_closed(stream: TextIO) -> bool:
     except io.UnsupportedOperation:  # The stream is a text in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # Without a request, poll reports a closed pipe.
+    poll.register(place, 0)  # Even an empty request reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def _carry_out(words: list[str]) -> int:
+def _execute(words: list[str]) -> int:
     # The name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m fairdash.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
@@ -277,17 +277,17 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
 
 def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return an option as a parameter of a command; a list is repeatable."""
-    about, default = option.metadata, None if option.default is MISSING else option.default
-    says = [about["label"].removesuffix(" (optional)"), about["help"].rstrip(".")]
-    says += [f"One of {', '.join(about['choices'])}"] if about["choices"] else []
-    if several := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
-        kind, default = Columns if several == tuple[str, ...] else several, ()
-        says.append("Repeatable")
-    if about["unit"]:
+    """Return an option as a parameter of a command; an option with a list may be repeated."""
+    metadata, default = option.metadata, None if option.default is MISSING else option.default
+    help_parts = [metadata["label"].removesuffix(" (optional)"), metadata["help"].rstrip(".")]
+    help_parts += [f"One of {', '.join(metadata['choices'])}"] if metadata["choices"] else []
+    if list_type := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
+        kind, default = Columns if list_type == tuple[str, ...] else list_type, ()
+        help_parts.append("Repeatable")
+    if metadata["unit"]:
         kind = Share
-        says.append("For example 5% or 0.05")
-    word, text = (about["word"] or name).replace("_", "-"), ". ".join(filter(None, says))
+        help_parts.append("For example 5% or 0.05")
+    word, text = (metadata["word"] or name).replace("_", "-"), ". ".join(filter(None, help_parts))
     annotation = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

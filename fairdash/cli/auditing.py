@@ -37,12 +37,12 @@ from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
 
-#: Fields that describe the audit and its machine, and fields with sentences, which repeat numbers.
-_NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
+#: Fields that are not compared: descriptions of audit and machine, and sentences, which repeat numbers.
+_NOT_COMPARED = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
 def compare_repeated(now: Findings, before: Findings) -> str:
-    """State whether a repeated audit equals its evidence, or the largest difference and changed verdicts."""
+    """State whether a repeated audit equals its evidence or, if not, how far numbers and verdicts differ."""
     if now.files()[CONTENT] == before.files()[CONTENT]:
         return "The answers and tables equal those of the evidence byte for byte."
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
@@ -57,37 +57,38 @@ def compare_repeated(now: Findings, before: Findings) -> str:
 
 def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
     largest: dict[str, float] = {}
-    for at, value in old.items():
+    for path, value in old.items():
         if isinstance(value, float):
-            largest[_column(at)] = max(largest.get(_column(at), 0.0), abs(value))
-    gaps = {
-        at: _relative_difference(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new
+            largest[_column(path)] = max(largest.get(_column(path), 0.0), abs(value))
+    differences = {
+        path: _relative_difference(old.get(path), new.get(path), largest.get(_column(path), 0.0))
+        for path in old | new
     }
-    worst = max(gaps, key=lambda at: gaps[at])
-    where = _column(worst)
-    if gaps[worst] == 0:
+    largest_path = max(differences, key=lambda path: differences[path])
+    where = _column(largest_path)
+    if differences[largest_path] == 0:
         yield "All numbers equal those of the evidence."
-    elif math.isinf(gaps[worst]):
+    elif math.isinf(differences[largest_path]):
         yield f"Not only numbers differ from the evidence; the first difference is “{where}”."
     else:
-        yield f"The numbers differ by at most {gaps[worst]:.1g} of the largest in their column:"
-        yield f"“{where}” was {old[worst]:.6g} and is {new[worst]:.6g}."
-    changed = sum(gap > 0 for at, gap in gaps.items() if at[-1] == "verdict")
+        yield f"The numbers differ by at most {differences[largest_path]:.1g} of the largest in their column:"
+        yield f"“{where}” was {old[largest_path]:.6g} and is {new[largest_path]:.6g}."
+    changed = sum(gap > 0 for path, gap in differences.items() if path[-1] == "verdict")
     yield f"{counted(changed, 'verdict')} changed." if changed else "No verdict changed."
 
 
-def _column(at: tuple[str, ...]) -> str:
-    return ".".join(name for name in at if not name.isdigit())
+def _column(path: tuple[str, ...]) -> str:
+    return ".".join(name for name in path if not name.isdigit())
 
 
-def _values_by_path(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every number and text of the results with its path."""
     if isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if name not in _NO_RESULT:
-                yield from _values_by_path(each, (*at, str(name)))
+            if name not in _NOT_COMPARED:
+                yield from _values_by_path(each, (*path, str(name)))
     else:
-        yield at, value
+        yield path, value
 
 
 def _relative_difference(old: Any, new: Any, scale: float) -> float:
@@ -145,8 +146,8 @@ def audit(
     file
         Table with a header, such as a CSV or XLSX file; omit the file for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or the evidence zip: repeat the audit without other options. With a
-        zip, the new results are compared with the evidence.
+        plan.json of an audit's evidence, or the evidence zip; the audit is repeated without other options.
+        With a zip, the new results are compared with the evidence.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
         factors; `models` describes the file. --price is then the name of the model's price. Pickles are never
@@ -154,106 +155,115 @@ def audit(
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells in addition to the usual marks, such as 999, or age=999 for a single
+        column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common one; repeatable.
+        Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
+        repeatable.
     against
-        Evidence of an earlier audit: add the changes since that audit.
+        Evidence of an earlier audit; the new audit lists the changes since then.
     out
-        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables.
-        --customer adds a page in plain words that answers a complaint, customer.html (or .pdf), in or next to
-        --out.
+        File or folder to write: a .zip for the evidence, an .html or .pdf file for the filing alone, or a
+        folder for answers and tables. With --customer, the command also writes a page in plain words that
+        answers a complaint, customer.html (or .pdf), to this folder or next to this file.
     template
-        Rule for a filing: write the audit under the rule's headings, in or next to --out; `rules` lists the
-        rules.
+        Id of a rule; the command writes a filing under the rule's headings, to the folder --out or next to
+        the file --out. The command `rules` lists the ids.
     governance
         YAML file with the texts that only you can write, by default governance.yaml next to the filing. If
         the file is missing, it is created with blanks.
     pdf
-        Write the filing and the customer's page also as tagged PDF, with hashes on every page.
+        Write the filing and the customer's page also as tagged PDF files, with hashes on every page.
     """
-    named = {name: value for name, value in options.items() if value not in (None, ())}
-    on_model = {name: named.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    model_options = {
+        name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()
+    }
     if model is not None and plan is None:
-        named.setdefault("price", MODEL_PRICE)
+        given.setdefault("price", MODEL_PRICE)
     before: Mapping[str, Any] = {}
     if plan is not None:
-        if named.keys() & {"price", "sensitive"}:
+        if given.keys() & {"price", "sensitive"}:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
         stored = read_plan(plan)
-        asked, before = stored.plan, stored.origin
+        requested, before = stored.plan, stored.origin
     else:
         for name, others in (("price", ()), ("sensitive", ("probabilities",))):
-            if named.keys().isdisjoint((name, *others)):
+            if given.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        asked = plan_of(**({"sensitive": ()} | named))
+        requested = plan_of(**({"sensitive": ()} | given))
     if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
-        of_file = from_plain(ModelFile, before["model"]).options
-        on_model = {
-            name: of_file[name] if on_model[name] in (None, "auto") else on_model[name] for name in of_file
+        stored_options = from_plain(ModelFile, before["model"]).options
+        model_options = {
+            name: stored_options[name] if model_options[name] in (None, "auto") else model_options[name]
+            for name in stored_options
         }
-    if on_model["customer"] is not None and model is None:
+    if model_options["customer"] is not None and model is None:
         hint = "Name the model's file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
-    places = _places(template, on_model["customer"], out, pdf=pdf)
+    page_files = _files_of_pages(template, model_options["customer"], out, pdf=pdf)
     # All files are read first, so that an unreadable file raises an error before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
-    frame, origin = _table(file, before, None if model is not None else asked, reading=chosen)
-    result = carry_out(frame, asked, origin=origin, model=model, **on_model)
+    frame, origin = _table(file, before, None if model is not None else requested, reading=chosen)
+    result = carry_out(frame, requested, origin=origin, model=model, **model_options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
         result = result.compare(earlier)
-    also = {"repeated": repeated} if repeated else {}
+    repeated_texts = {"repeated": repeated} if repeated else {}
     try:
-        say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
+        say(
+            result.to_dict() | repeated_texts,
+            (*lines_of(summary_of(result)), *repeated_texts.values()),
+            as_json=as_json,
+        )
         sys.stdout.flush()
     finally:  # A reader such as head may close the pipe, but the files must still be written.
-        if out is not None and not (places and out.suffix.lower() in _PAGES):
+        if out is not None and not (page_files and out.suffix.lower() in _PAGES):
             result.save(out)
-        if places:
-            _file(result, template, on_model["customer"], places, governance, pdf=pdf)
+        if page_files:
+            _write_pages(result, template, model_options["customer"], page_files, governance, pdf=pdf)
     return _STATUS[result.verdict]
 
 
-def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
-    """Return the files for the filing and the customer's page; an impossible combination is an error before
-    the audit.
+def _files_of_pages(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
+    """Return the files for the filing and the customer's page. An impossible combination of options raises an
+    error before the audit.
     """
     if template is not None:
         template_of(template)
         need("matplotlib", "yaml", "plotly")
         if out is None:
             hint = "Give --out, such as filing.html."
-            raise OptionError.of("A filing needs a place", hint, column="template")
+            raise OptionError.of("A filing needs an output path", hint, column="template")
     options = {FILING: template, CUSTOMER: customer}
-    wanted = [name for name, each in options.items() if each is not None and out is not None]
+    pages = [name for name, each in options.items() if each is not None and out is not None]
     if pdf:
-        if not wanted:
+        if not pages:
             hint = "Give --out, and a --template or a --customer."
             raise OptionError.of("A PDF shows a filing, or a customer's page", hint, column="pdf")
         need("weasyprint")
         printer()
     if out is None or out.suffix.lower() not in (".zip", *_PAGES):
-        return {name: out / name for name in wanted if out is not None}
-    beside = {FILING: out.with_suffix(".html"), CUSTOMER: out.with_name(f"{out.stem}-{CUSTOMER}")}
-    return {name: beside[name] for name in wanted}
+        return {name: out / name for name in pages if out is not None}
+    files = {FILING: out.with_suffix(".html"), CUSTOMER: out.with_name(f"{out.stem}-{CUSTOMER}")}
+    return {name: files[name] for name in pages}
 
 
-def _file(
+def _write_pages(
     result: AuditResult,
     template: str | None,
     customer: Any,
-    places: Mapping[str, Path],
+    page_files: Mapping[str, Path],
     governance: Path | None,
     *,
     pdf: bool,
@@ -261,9 +271,9 @@ def _file(
     from fairdash.auditing.filing.customer import render_customer
     from fairdash.auditing.filing.document import FILE, kept_governance, render_filing
 
-    for name, place in places.items():
-        asked = template is not None or governance is not None
-        answers = kept_governance(governance or place.with_name(FILE)) if asked else {}
+    for name, file in page_files.items():
+        has_texts = template is not None or governance is not None
+        answers = kept_governance(governance or file.with_name(FILE)) if has_texts else {}
         page = (
             render_customer(result, answers, row=customer)
             if name == CUSTOMER
@@ -271,7 +281,7 @@ def _file(
         )
         files = {".html": page} | ({".pdf": as_pdf(page, result.origin)} if pdf else {})
         for ending, content in files.items():
-            write_whole(place.with_suffix(ending), content, hint="Choose another file with --out.")
+            write_whole(file.with_suffix(ending), content, hint="Choose another file with --out.")
 
 
 def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
@@ -280,17 +290,17 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     Parameters
     ----------
     stale
-        List only rules that were last looked up over a year ago. The exit status is 1 if there are any.
+        List only rules that were last looked up over a year ago. The exit status is 1 if it finds one.
     """
     today = datetime.now(UTC).date()
     listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
-    none = () if listed else ("No rule was last looked up over a year ago.",)
-    say([each.row for each in listed], (*map(_rule_in_words, listed), *none), as_json=as_json)
+    no_rules = () if listed else ("No rule was last looked up over a year ago.",)
+    say([each.row for each in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
     return int(stale and bool(listed))
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:
-    """Describe a model's file: kind, objective, link, inputs, outputs, size, and facts not in the file.
+    """Describe a model's file: kind, objective, link, inputs, outputs, size, and facts that the file lacks.
 
     Parameters
     ----------
@@ -316,19 +326,22 @@ def _rule_in_words(rule: Rule) -> str:
 
 def _table(
     file: Path | None,
-    before: Mapping[str, Any],
+    stored_origin: Mapping[str, Any],
     plan: AuditPlan | None,
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table to audit, restricted to the plan's columns if it names all of them, and its source."""
+    """Return the table to audit and its source; if the plan names features, read only the plan's columns."""
     if file is None:
-        if "dataset" not in before:
+        if "dataset" not in stored_origin:
             raise OptionError.of("No table is named", "Give a file.", column="file")
-        dataset, own = str(before["dataset"]), dict(before.get("options", {}))
-        return load_dataset(dataset, **own).table(), {"dataset": dataset, "options": own}
+        dataset, dataset_options = str(stored_origin["dataset"]), dict(stored_origin.get("options", {}))
+        return load_dataset(dataset, **dataset_options).table(), {
+            "dataset": dataset,
+            "options": dataset_options,
+        }
     content = bytes_of(file)
-    options = reading(from_plain(ReadingOptions, before.get("reading", {})))
+    options = reading(from_plain(ReadingOptions, stored_origin.get("reading", {})))
     columns = None if plan is None or plan.columns.features is None else plan.columns.named
     origin = {"sha256": sha256(content), "reading": to_plain(options)}
     return read_file(content, reading=options, columns=columns)[0], origin

@@ -70,13 +70,15 @@ def measure(
     group
         Column with the group of each row, such as a policy number.
     given
-        Column on which a further test conditions; repeatable.
+        Column to condition on in an additional test; repeatable.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells in addition to the usual marks, such as 999, or age=999 for a single
+        column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common one; repeatable.
+        Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
+        repeatable.
     permutations
         Number of permutations for the floor and the p-value.
     bootstrap
@@ -84,7 +86,7 @@ def measure(
     random_state
         Seed of permutations and half-samples.
     """
-    # If a package of the measure is missing, this raises an error before the file is read.
+    # If a package of the measure is missing, this call raises an error before the file is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -92,35 +94,35 @@ def measure(
     def named(*names: str | None) -> list[pd.Series]:
         return [get_entry(columns, name, option="column") for name in names if name is not None]
 
-    numbers, groups, alike = named(u, exposure), named(group), named(*given)
+    numbers, groups, conditions = named(u, exposure), named(group), named(*given)
     (second,) = named(v)
     if (bands := in_order(second)) is not None:
         second, note = bands
         print(visible(note), file=sys.stderr)
     are_classes = as_classes(second) is not None
     complete = _complete_numbers(
-        numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
+        numbers if are_classes else [*numbers, second], also=[second, *groups, *conditions]
     )
     note_policies(frame, group, but=(u, v, exposure))
     left_out = int((~complete).sum())
     first, *weight = (each[complete].astype(float) for each in numbers)
     second = second[complete] if are_classes else second[complete].astype(float)
     _refuse_without_evidence(first, second, *weight)
-    counted: dict[str, Any] = {
+    options: dict[str, Any] = {
         "sample_weight": weight[0] if weight else None,
         "groups": groups[0][complete] if groups else None,
         "random_state": random_state,
     }
     estimate = assess_dependence(
-        measure, first, second, **counted, n_permutations=permutations, n_bootstrap=bootstrap
+        measure, first, second, **options, n_permutations=permutations, n_bootstrap=bootstrap
     )
     verdict = independence_test(
-        first, second, **counted, n_permutations=max(permutations, ENOUGH_PERMUTATIONS)
+        first, second, **options, n_permutations=max(permutations, ENOUGH_PERMUTATIONS)
     )
     among_equals = None
-    if alike:
+    if conditions:
         among_equals = assess_conditional_dependence(
-            first, second, given=pd.concat(alike, axis=1)[complete], **counted
+            first, second, given=pd.concat(conditions, axis=1)[complete], **options
         )
     figures = asdict(estimate) | {
         "evaluation": REGISTRY[estimate.id].recorded or None,
@@ -167,9 +169,11 @@ def check(
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells in addition to the usual marks, such as 999, or age=999 for a single
+        column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common one; repeatable.
+        Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
+        repeatable.
     """
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}
@@ -179,8 +183,8 @@ def check(
     roles = {"exposure": exposure, "price": price, "group": group}
     report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
-    both = {"certain": report.certain, "suspect": report.suspect}
-    say(asdict(report) | both, report.sentences(), as_json=as_json)
+    findings = {"certain": report.certain, "suspect": report.suspect}
+    say(asdict(report) | findings, report.sentences(), as_json=as_json)
     return 1 if report.certain else 0
 
 
@@ -192,7 +196,7 @@ def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str
 
 
 def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
-    """Return the rows without a missing cell in the numeric and the other columns."""
+    """Return a mask of the rows without a missing cell in the given columns."""
     checks = Checks(DataError)
     for column in numbers:
         checks.require(
@@ -218,7 +222,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())
     checks = Checks(DataError)
-    # On two rows, every measure is 1.
+    # With only two rows, every measure is 1.
     checks.require(
         n >= MIN_SHOWN,
         None,
@@ -243,14 +247,15 @@ def _sentences(
     groups: int | None,
 ) -> Iterator[str]:
     measure = REGISTRY[estimate.id]
-    of_groups = "" if groups is None else f" of {groups:,} policies"
-    yield f"{measure.title}, {estimate.n:,} rows{of_groups}"
+    in_policies = "" if groups is None else f" of {groups:,} policies"
+    yield f"{measure.title}, {estimate.n:,} rows{in_policies}"
     yield f"value        {estimate.value:.4g}"
     if measure.recorded:
         yield f"             {WAYS[measure.recorded]}"
-    yield f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}"
-    shuffled = f"{estimate.n_permutations:,} permutations"
-    yield f"p-value      {p_value(estimate.p_value)} of independence ({shuffled})"
+    floor_q95 = f"below {estimate.floor_q95:.4g} in 95 % of permutations"
+    yield f"noise floor  {estimate.floor:.4g} on average; {floor_q95}"
+    permutations = f"{estimate.n_permutations:,} permutations"
+    yield f"p-value      {p_value(estimate.p_value)} of independence ({permutations})"
     if math.isfinite(estimate.ci_high):
         if estimate.bound_only:
             yield f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)"
@@ -264,18 +269,18 @@ def _sentences(
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
         f"{len(verdict.p_values)} measures, {p_equals(verdict.p_value)} ({verdict.n_permutations:,} {draws})"
     )
-    every, one = verdict.p_at_best
+    p_if_all, p_if_one = verdict.p_at_best
     yield (
-        f"             with this number of {draws}, the smallest p is {p_value(every)} if every measure "
-        f"finds the link, {p_value(one)} if only one does"
+        f"             with this number of {draws}, the smallest p is {p_value(p_if_all)} if every measure "
+        f"finds the link, {p_value(p_if_one)} if only one does"
     )
     if among_equals is not None:
-        yield from _of_equals(among_equals)
+        yield from _conditional_sentences(among_equals)
     if left_out:
         yield f"Rows left out because a cell is missing: {left_out:,}."
 
 
-def _of_equals(test: ConditionalDependence) -> Iterator[str]:
+def _conditional_sentences(test: ConditionalDependence) -> Iterator[str]:
     differs = "" if test.varies_with is None else f", most where it differs along {test.varies_with}"
     yield f"Conditional on {', '.join(test.given)}:"
     yield f"size         {test.size:.4g} (partial correlation ratio on held-out rows)"

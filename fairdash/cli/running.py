@@ -82,7 +82,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # Weights that a run finds are in the result, not in the plan.
+        # If a run searches for its weights, they are in the result, not in the plan.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
@@ -115,14 +115,14 @@ def delete(
     /,
     *,
     owner: Owner = LOCAL,
-    yes: Annotated[bool, Parameter(negative=(), help="Don't ask.")] = False,
+    yes: Annotated[bool, Parameter(negative=(), help="Delete without asking.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Delete a run and the models made from it."""
     opened = Run(run, owner=check_owner(owner))
-    going = made_in(opened)
+    to_delete = made_in(opened)
     if not as_json:
-        print(what_goes(going))
+        print(what_goes(to_delete))
     if not yes:
         if as_json or not sys.stdin.isatty():
             raise OptionError.of("there is no terminal to ask", "Add --yes to delete the run.", column="yes")
@@ -130,7 +130,7 @@ def delete(
             print("Nothing was deleted.")
             return 1
     delete_run(opened)
-    deleted = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
+    deleted = {"id": run, "deleted": True, "models": [folder.name for folder in to_delete.jobs[ModelJob]]}
     say(deleted, [f"{run} is deleted."], as_json=as_json)
     return 0
 
@@ -183,7 +183,7 @@ def export(
     run: RunId,
     /,
     *,
-    out: Annotated[Path | None, Parameter(help="File to write; fairdash-run-<ID>.zip.")] = None,
+    out: Annotated[Path | None, Parameter(help="File to write; by default fairdash-run-<ID>.zip.")] = None,
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
@@ -204,7 +204,7 @@ def _note_written(
 
 
 @runs.command(name="import")
-def bring_in(
+def import_file(
     file: Annotated[Path, Parameter(help="File to import; every hash in it is checked.")],
     /,
     *,
@@ -258,9 +258,9 @@ def report(
     from fairdash.views.reports import content, tables
     from fairdash.views.reports.report import render_report
 
-    of_run = Run(run, owner=check_owner(owner))
+    opened = Run(run, owner=check_owner(owner))
     comparison = parse_comparison(
-        of_run,
+        opened,
         method=method,
         lam=lam,
         against=against,
@@ -270,21 +270,21 @@ def report(
     )
     dataset = None
     try:
-        loaded = of_run.spec.load()
-        of_run.check_data(loaded)
+        loaded = opened.spec.load()
+        opened.check_data(loaded)
         dataset = loaded
     except FairdashError as error:
         print(f"The report will not list the features. {visible(str(error))}", file=sys.stderr)
     page = render_report(
         comparison,
         run_id=run,
-        created=of_run.spec.created,
+        created=opened.spec.created,
         dataset=dataset,
-        is_preview=of_run.available_result == FIRST,
-        openings=read_confirmations(of_run),
-        log=read(of_run.folder),
+        is_preview=opened.available_result == FIRST,
+        openings=read_confirmations(opened),
+        log=read(opened.folder),
     )
     place = out or Path(f"fairdash-{run}.html")
     place.write_bytes(page)
     blocks: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
-    _note_written(of_run, page, place, owner, lines=lines_of(blocks), as_json=as_json)
+    _note_written(opened, page, place, owner, lines=lines_of(blocks), as_json=as_json)

@@ -17,7 +17,7 @@ from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
 #: Folder with the package: the top of a checkout, or the folder of installed packages.
-_ABOVE = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[2]
 
 
 def app(*, port: int = 8501) -> None:
@@ -41,7 +41,8 @@ def worker(*, database: str | None = None, queues: Words = None) -> int:
     Parameters
     ----------
     database
-        postgresql://… as in the apps' FAIRDASH_DATABASE; by default the value of this variable here.
+        Address of the database, postgresql://…, as in FAIRDASH_DATABASE of the apps; by default the value of
+        FAIRDASH_DATABASE on this machine.
     queues
         Queues (long, quick, studies), comma-separated; by default all.
     """
@@ -96,17 +97,18 @@ def reproduce(
     out
         Folder for the result; by default the folder that fairdash uses.
     """
-    if not (_ABOVE / "benchmarks" / "paper").is_dir():
+    if not (_ROOT / "benchmarks" / "paper").is_dir():
         raise OptionError.of(
             "The installed package has the paper's results but not the studies that produce them",
-            "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
+            "Run the same command in a checkout of fairdash, whose folder benchmarks/paper contains the "
+            "studies.",
         )
     # An installed command would not import modules of the checkout without this path.
-    sys.path.insert(0, str(_ABOVE))
+    sys.path.insert(0, str(_ROOT))
     from benchmarks.paper.household import Reading
-    from benchmarks.paper.run import reproduce as make
+    from benchmarks.paper.run import reproduce as reproduce_study
 
-    result, place = make(
+    result, place = reproduce_study(
         study,
         out=out,
         dataset=dataset,
@@ -117,5 +119,5 @@ def reproduce(
         reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
     )
     written = {"folder": str(place), "tables": list(result.tables), "about": result.about}
-    took = f"{place}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
-    say(written, [took], as_json=as_json)
+    summary = f"{place}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
+    say(written, [summary], as_json=as_json)

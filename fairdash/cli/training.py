@@ -68,17 +68,21 @@ class DataOptions:
     time
         For a file: column with the time of each row, a number or a date.
     features
-        For a file: feature columns; by default all that neither reveal the target nor identify policies.
+        For a file: feature columns; by default all columns that neither reveal the target nor identify
+        policies.
     leave_out
         For a file: column to leave out of the features; repeatable.
     below_zero
-        For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave out their rows.
+        For a file: treatment of amounts below zero (recoveries): use them unchanged, count them as 0, or
+        leave out their rows.
     sheet
         For a file: sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        For a file: text that marks missing cells, besides the usual marks: 999, or age=999 for one column.
+        For a file: text that marks missing cells in addition to the usual marks, such as 999, or age=999 for
+        a single column.
     one_spelling
-        For a file: columns in which levels such as male and Male are replaced by the most common one.
+        For a file: columns in which spellings of a level, such as male and Male, are replaced by the most
+        common spelling.
     """
 
     dataset: str | None = None
@@ -107,13 +111,13 @@ class DataOptions:
         Raises
         ------
         OptionError
-            The options name no data set or two, a file without target or sensitive column, an unknown column,
-            or roles for a data set of the catalogue, whose roles are fixed.
+            The options name no data set, two data sets, a file without target or sensitive column, an unknown
+            column, or roles for a data set of the catalogue, whose roles are fixed.
         DataError
             The roles don't fit the table.
         """
         if self.dataset is not None and self.file is None:
-            return self._of_the_catalogue(self.dataset)
+            return self._load_from_catalogue(self.dataset)
         if self.dataset is not None or self.file is None:
             raise OptionError.of("One table is needed", "Name the table with --dataset, or with --file.")
         if self.predict is None or not self.sensitive:
@@ -159,7 +163,7 @@ class DataOptions:
         except DataError as error:
             raise DataError(*map(_with_option, error.problems)) from None
 
-    def _of_the_catalogue(self, dataset: str) -> Dataset:
+    def _load_from_catalogue(self, dataset: str) -> Dataset:
         names = [each.name for each in fields(self) if each.name != "dataset"]
         options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
         if options:
@@ -172,22 +176,22 @@ class DataOptions:
     def _features(self, frame: pd.DataFrame, others: list[str]) -> tuple[str, ...]:
         target = str(self.predict)
         suggestion = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
-        out = {
+        not_used = {
             name: suggestion.left_out[name]
             for name in others
             if name in (*suggestion.to_be_said, suggestion.group)
             or suggestion.left_out.get(name) == NAMES_POLICIES
         }
-        for name, why in out.items():
-            _note(f"“{name}” is not used as a feature: {why}. Decide yourself with --features.")
-        features = tuple(name for name in others if name not in out)
+        for name, why in not_used.items():
+            _note(f"“{name}” is not used as a feature: {why}. To use it, name the features with --features.")
+        features = tuple(name for name in others if name not in not_used)
         for each in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
             _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
         return features
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Add the command's option to a problem for which a page has buttons."""
+    """Name the command's option in the hint of a problem that a page solves with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -238,13 +242,13 @@ class TrainingOptions:
         }
 
 
-_NO_DATA, _AS_USUAL = DataOptions(), TrainingOptions()
+_NO_DATA, _DEFAULT_TRAINING = DataOptions(), TrainingOptions()
 
 
 def sweep(
     *,
     data: DataOptions = _NO_DATA,
-    training: TrainingOptions = _AS_USUAL,
+    training: TrainingOptions = _DEFAULT_TRAINING,
     methods: Words = None,
     lams: Numbers = None,
     splits: int | None = None,
@@ -261,7 +265,7 @@ def sweep(
     Parameters
     ----------
     methods
-        Methods, comma-separated; by default the methods of a run.
+        Methods, comma-separated; by default the methods that the app trains.
     lams
         Weights λ, comma-separated.
     splits
@@ -314,7 +318,7 @@ def _table(result: SweepResult) -> Iterator[str]:
 def search(
     *,
     data: DataOptions = _NO_DATA,
-    training: TrainingOptions = _AS_USUAL,
+    training: TrainingOptions = _DEFAULT_TRAINING,
     method: str | None = None,
     grid: str = "default",
     as_json: AsJson = False,
@@ -337,7 +341,7 @@ def search(
         grid=grid,
         progress=partial(_show, "cross-validating"),
     )
-    _say_what_was_searched(result, {"best": to_plain(result.best)}, as_json=as_json)
+    _print_search(result, {"best": to_plain(result.best)}, as_json=as_json)
 
 
 @with_options(LamSearch, only=("n_folds", "refine"))
@@ -345,7 +349,7 @@ def find_lam(
     *,
     target: str,
     data: DataOptions = _NO_DATA,
-    training: TrainingOptions = _AS_USUAL,
+    training: TrainingOptions = _DEFAULT_TRAINING,
     method: str | None = None,
     lams: Numbers = None,
     as_json: AsJson = False,
@@ -360,7 +364,7 @@ def find_lam(
     method
         Training method.
     lams
-        Weights λ to try, comma-separated; by default eight that a pilot finds.
+        Weights λ to try, comma-separated; by default eight weights that a short pilot training finds.
     """
     need("torch")
     choice = api.find_lam(
@@ -370,10 +374,10 @@ def find_lam(
         target=target,
         progress=partial(_show, "cross-validating"),
     )
-    _say_what_was_searched(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)
+    _print_search(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)
 
 
-def _say_what_was_searched(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
+def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
     about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
     say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)

@@ -47,7 +47,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
     Parameters
     ----------
     parent
-        Id of a process; while it runs, this process also runs, even without jobs.
+        Id of the parent process; while the parent runs, this process also runs, even without jobs.
     """
     lock = queue.lock_of(queue_name)
     make_parents(lock)
@@ -55,7 +55,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
         seconds = SECONDS_FOR_THE_LOCK if parent is None else -1
         with FileLock(lock, timeout=seconds, is_singleton=False):
             _work(queue_name, parent)
-            if sys.platform != "win32":  # there it is deleted on release
+            if sys.platform != "win32":  # Windows deletes the file on release
                 lock.unlink(missing_ok=True)
     except Timeout:
         return 0
@@ -68,15 +68,15 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
 def serve(queues: Sequence[str]) -> int:
     """Keep a process running for each of the queues until a signal stops this process; then return 0."""
     is_stopping = threading.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: is_stopping.set())
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, lambda *_: is_stopping.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
     while not is_stopping.is_set():
         for queue_name in queues:
             if queue_name not in children or children[queue_name].poll() is not None:
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        # Without a database, each process would end immediately, so the time between starts is limited.
+        # Without a database, each process would end immediately, so a minimum time passes between starts.
         is_stopping.wait(SECONDS_BETWEEN_STARTS)
     for child in children.values():
         child.terminate()
@@ -120,8 +120,8 @@ def carry_out(place: str, part: str) -> int:
 def _wait_for_preview(run: Run) -> None:
     """Wait until the preview, which has a separate queue, is finished."""
     while run.available_result is None and not run.is_cancelled():
-        at = queue.retry_until_available(lambda: queue.state_of(run.preview_id))
-        if at is None or not at.is_active:
+        state = queue.retry_until_available(lambda: queue.state_of(run.preview_id))
+        if state is None or not state.is_active:
             return
         queue.ensure_worker(queue.QUICK)
         time.sleep(queue.POLL[queue.QUICK])
@@ -145,7 +145,7 @@ def _work(queue_name: str, parent: int | None) -> None:
     @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MAX_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
-        begun = queue.retry_until_available(lambda: queue.begun_at(id))
+        begun = queue.retry_until_available(lambda: queue.time_of_attempt(id))
         try:
             status = carry_out(place, part)
         except Exception as fault:
@@ -154,7 +154,7 @@ def _work(queue_name: str, parent: int | None) -> None:
             status = 1
         if status != 0:
             # The workflow is cancelled, because DBOS can't resume a workflow that has ended.
-            queue.retry_until_available(lambda: queue.give_up(id, begun=begun))
+            queue.retry_until_available(lambda: queue.cancel_attempt(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
 
     # Several steps run at the same time, each in a process that has loaded the table.
@@ -184,46 +184,47 @@ def _work(queue_name: str, parent: int | None) -> None:
         queue.heartbeat(queue.worker_at(queue_name))
     DBOS.launch()
     if queue_name != queue.STUDIES:
-        # Retention periods of uploads also apply on machines without the app.
+        # Uploads must also be deleted after their retention period on machines without the app.
         from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
     try:
-        _stand_by(queue_name, parent)
+        _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
         pool.close()
 
 
-def _stand_by(queue_name: str, parent: int | None) -> None:
+def _wait_for_jobs(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
     If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.
     """
-    quiet_since = looked = there_since = time.monotonic()
-    is_away = False
-    while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
+    idle_since = last_heartbeat = reachable_since = time.monotonic()
+    is_unreachable = False
+    while time.monotonic() - idle_since < SECONDS_TO_WAIT:
         time.sleep(SECONDS_BETWEEN_CHECKS)
         if parent is not None and os.getppid() != parent:
             return
         try:
             if parent is not None or queue.active(queue_name):
-                quiet_since = time.monotonic()
-            if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_HEARTBEATS:
+                idle_since = time.monotonic()
+            if not queue.is_shared() or time.monotonic() - last_heartbeat < SECONDS_BETWEEN_HEARTBEATS:
                 continue
-            looked = time.monotonic()
+            last_heartbeat = time.monotonic()
             queue.heartbeat(queue.worker_at(queue_name))
-            if is_away:
+            if is_unreachable:
                 log.warning("the database is back")
-                is_away = False
-            # While the database was away, no worker could send heartbeats, so workers get time to do so.
-            if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
-                queue.take_over(queue_name)
-        except queue.AwayError as error:
-            if not is_away:
+                is_unreachable = False
+            # While the database could not be reached, no worker could send a heartbeat, so workers get time
+            # for one.
+            if time.monotonic() - reachable_since > queue.SECONDS_TO_LIVE:
+                queue.requeue_jobs_of_dead_workers(queue_name)
+        except queue.UnavailableError as error:
+            if not is_unreachable:
                 log.warning("%s", error)
-            is_away = True
-            quiet_since = there_since = time.monotonic()
+            is_unreachable = True
+            idle_since = reachable_since = time.monotonic()
 
 
 def _import_all(queue_name: str) -> None:
@@ -237,10 +238,10 @@ def _import_all(queue_name: str) -> None:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
     if queue_name == queue.QUICK and not queue.active(queue_name):
-        _rehearse()
+        _run_minimal_preview()
 
 
-def _rehearse() -> None:
+def _run_minimal_preview() -> None:
     """Run a minimal preview, because torch and other packages load many parts only on first use."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep

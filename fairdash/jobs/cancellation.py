@@ -1,7 +1,8 @@
-"""Request that a job stops, check for such a request, and find the process that runs a job.
+"""Request that a job stops, check whether a stop was requested, and find the process that runs a job.
 
-<job>/cancel        exists from the request to stop until the job is resumed
-<job>/worker.lock   held by the process that runs the job, which process.json names
+<job>/cancel        file that exists from the request to stop until the job is resumed
+<job>/worker.lock   lock that the process that runs the job holds
+<job>/process.json  host and id of this process
 """
 
 from __future__ import annotations
@@ -17,43 +18,43 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from fairdash.errors import Cancelled
-from fairdash.storage import cant_keep
+from fairdash.storage import write_error
 
 if sys.platform != "win32":
     import fcntl
 
 LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
-#: How often a job looks for a request to stop and for finished steps, and reports its progress.
+#: Seconds between checks for a request to stop and for finished steps, and between reports of progress.
 SECONDS_BETWEEN_CHECKS = 0.2
-#: Only a worker keeps a lock this long; others take it for a moment.
+#: Seconds to wait for a lock. Only a worker holds a lock for longer; other processes release it at once.
 SECONDS_FOR_THE_LOCK = 3.0
-#: A process that was asked to stop has so long, then it is ended; then so long to be gone.
-SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
+#: Seconds that a process has to stop on request before it is terminated, and seconds to wait for its end.
+SECONDS_TO_STOP, SECONDS_TO_END = 8.0, 10.0
 
 
 def request_stop(folder: Path) -> None:
-    """Ask the processes of a job to stop; StorageError if the folder can't be written."""
+    """Ask the processes of a job to stop, or raise StorageError if the folder can't be written."""
     try:
         (folder / CANCEL).touch()
     except OSError as error:
-        raise cant_keep(error) from error
+        raise write_error(error) from error
 
 
 def withdraw_stop(folder: Path) -> None:
-    """Withdraw the request to stop; StorageError if the folder can't be written."""
+    """Withdraw the request to stop, or raise StorageError if the folder can't be written."""
     try:
         (folder / CANCEL).unlink(missing_ok=True)
     except OSError as error:
-        raise cant_keep(error) from error
+        raise write_error(error) from error
 
 
 def is_stop_requested(folder: Path) -> bool:
-    """Return whether the job has to stop, or is deleted."""
+    """Return whether a job must stop, because a stop was requested or the job's folder was deleted."""
     return (folder / CANCEL).exists() or not folder.is_dir()
 
 
 class StopCheck:
-    """Look for a request to stop several times a second, independent of the number of calls.
+    """Check for a request to stop a few times a second, however often the object is called.
 
     Parameters
     ----------
@@ -65,7 +66,10 @@ class StopCheck:
         self._folder, self._checked = folder, 0.0
 
     def __call__(self, *, now: bool = False) -> bool:
-        """Raise Cancelled if a stop was requested; return whether it looked, which `now` demands."""
+        """Raise Cancelled if a stop was requested, and return whether this call has checked.
+
+        `now` forces a check, even if the last check was a moment ago.
+        """
         is_due = now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS
         if is_due:
             self._checked = time.monotonic()
@@ -75,47 +79,47 @@ class StopCheck:
 
 
 def lock(folder: Path, *, seconds: float = 0.0, name: str = LOCK) -> FileLock:
-    """Lock that the worker of a job holds; raises filelock.Timeout if it is held for `seconds`."""
+    """Return the lock of a job's worker; acquiring it raises filelock.Timeout after `seconds`."""
     return FileLock(folder / name, timeout=seconds, is_singleton=False)
 
 
-def sign(folder: Path) -> None:
-    """Record that this process works in `folder`; it must hold the lock there."""
-    who = {"host": socket.gethostname(), "pid": os.getpid()}
-    (folder / PROCESS).write_text(json.dumps(who), encoding="utf-8")
+def record_process(folder: Path) -> None:
+    """Record in a job's folder that this process, which must hold the folder's lock, runs the job."""
+    process_info = {"host": socket.gethostname(), "pid": os.getpid()}
+    (folder / PROCESS).write_text(json.dumps(process_info), encoding="utf-8")
 
 
 def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
-    """Request that the process that works in `folder` stops, then end it; return whether none is left.
+    """Ask the process that runs the job in `folder` to stop, or terminate it; return whether it has ended.
 
     Parameters
     ----------
     seconds
-        Time allowed for the process to react.
+        Time that the process has to stop on request.
     """
     if not folder.is_dir():
         return True
     request_stop(folder)
     if _is_free(folder, seconds):
         return True
-    # The holder of the lock has signed: the number can't be another process's by now.
+    # The process that holds the lock has recorded its id, so the id can't be that of another process.
     try:
-        who = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
-        if who["host"] == socket.gethostname():
-            os.kill(int(who["pid"]), signal.SIGTERM)
+        process_info = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
+        if process_info["host"] == socket.gethostname():
+            os.kill(int(process_info["pid"]), signal.SIGTERM)
     except (OSError, ValueError, KeyError, TypeError):
-        # It has ended by itself, or works elsewhere: the lock tells.
+        # The process has ended, or it runs on another machine; its lock shows which is the case.
         return _is_free(folder)
-    return _is_free(folder, SECONDS_TO_BE_GONE)
+    return _is_free(folder, SECONDS_TO_END)
 
 
 def is_at_work(folder: Path) -> bool:
-    """Return whether a process works in `folder`, which need not be writable."""
+    """Return whether a process runs the job in `folder`; the folder need not be writable."""
     return is_locked(folder / LOCK)
 
 
 def is_locked(lock: Path) -> bool:
-    """Return whether a process holds this lock; reading needs no right to write and leaves nothing behind."""
+    """Return whether a process holds this lock; this needs no write permission and creates no file."""
     try:
         handle = os.open(lock, os.O_RDONLY)
     except FileNotFoundError:

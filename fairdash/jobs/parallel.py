@@ -1,15 +1,15 @@
 """Compute the steps of a job in other processes, through any executor, or on several machines.
 
-The job's own process runs the program again and again (:class:`fairdash.jobs.steps.Replay`). Each time it
-submits the steps that can now be computed, until none is missing. A step is a call of a module-level function
-with two texts, the job's folder and the step's name. It returns the hash of the result stored there. No rows,
-states or predictions are sent.
+The process of the job runs the job's program repeatedly (:class:`fairdash.jobs.steps.Replay`). In each run,
+it submits the steps that can now be computed, until no step is missing. A step is a call of a module-level
+function with two texts: the job's folder and the step's name. The function stores the result in the folder
+and returns the result's hash. Processes exchange no rows, states or predictions.
 
 <job>/units/progress/   current activity and progress of each running step
 
-The process of the job submits its steps through a :class:`QueueExecutor`. The worker of any machine takes
-them from the queue into its own pool of processes (:class:`StepPool`). The database holds the name of a step
-and the hash of its result.
+The process of the job submits its steps through a :class:`QueueExecutor`. A worker on any machine takes the
+steps from the queue and computes them in a pool of processes (:class:`StepPool`). The database holds the name
+of a step and the hash of its result.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ if TYPE_CHECKING:
     from dbos import WorkflowStatus
 
 
-#: Steps that are given at once to an executor that does not say how many it computes.
+#: Maximum number of unfinished steps that an executor gets if it does not state how many it computes at once.
 MAX_WIDTH = 10_000
-#: Number of pools that may break in a row without a finished step in between.
+#: Maximum number of pools that may break, one after another, before a step is finished.
 MAX_BROKEN = 5
 
 log = logging.getLogger("fairdash.cli.worker")
 
 T = TypeVar("T")
-#: Computes a step: folder and name to the hash of its result and its share of the job's work.
+#: Function that computes a step: from folder and name to the result's hash and the step's share of the work.
 ComputeStep = Callable[[str, str], tuple[str, float]]
 
 
 class StepProgress:
-    """Progress of one step, written several times a second, which also notices requests to stop.
+    """Write the progress of one step several times a second, and check for requests to stop.
 
     Parameters
     ----------
     replay
-        The job's steps; the target is the step to compute.
+        Steps of the job; the target is the step to compute.
     """
 
     def __init__(self, replay: Replay) -> None:
         self._replay, self._check = replay, StopCheck(replay.folder.parent)
         self._place = progress_of(replay.folder, replay.target)
         self._first: float | None = None
-        #: Share of the job's work that the step has done.
+        #: Share of the job's work that this step has completed.
         self.share = 0.0
         make_parents(self._place)
 
@@ -79,7 +79,7 @@ class StepProgress:
             try:
                 self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
             except OSError as error:
-                # A number on a page is missing then, no result.
+                # The page then shows outdated progress, but no result is lost.
                 log.warning("progress could not be written: %s", error.strerror)
 
 
@@ -98,26 +98,26 @@ def compute_steps(
     progress: Callable[[str, float], None] = lambda *_: None,
     on_result: Callable[[Replay, str], None] = lambda *_: None,
 ) -> T:
-    """Run a job's program with its missing steps computed by an executor.
+    """Run a job's program, while an executor computes the missing steps.
 
     Parameters
     ----------
     program
         Function that returns the job's result; each costly part is a step.
     folder
-        Folder of the results of its steps, which all processes of the executor see.
+        Folder of the steps' results, to which all processes of the executor have access.
     step
-        Computes a step; a function of a module.
+        Module-level function that computes a step.
     executor
-        Executor, or a function that creates one for the job, and again if its processes die.
+        Executor, or a function that creates an executor for the job, and another one if its processes die.
     width
-        Number of steps that the executor computes at once. It gets no more steps, so that the next step is
-        always the first one in the order of the program.
+        Number of steps that the executor computes at once. No further steps are submitted, so the next step
+        is always the first missing one in the order of the program.
     progress
         Called several times a second with the current activity and the completed share; an exception from it,
         such as Cancelled, stops the job.
     on_result
-        Called once for each finished step, including earlier ones.
+        Called once for each finished step, including steps finished in earlier runs.
 
     Raises
     ------
@@ -127,9 +127,9 @@ def compute_steps(
     replay = Replay(folder)
     for name in list(replay.index):
         on_result(replay, name)
-    is_own = not isinstance(executor, Executor)
-    make: Callable[[], Executor] = executor if callable(executor) else lambda: executor
-    pool, running, n_broken, doing = make(), dict[Future[tuple[str, float]], str](), 0, "starting"
+    creates_pool = not isinstance(executor, Executor)
+    new_pool: Callable[[], Executor] = executor if callable(executor) else lambda: executor
+    pool, running, n_broken, activity = new_pool(), dict[Future[tuple[str, float]], str](), 0, "starting"
     try:
         while True:
             try:
@@ -137,14 +137,14 @@ def compute_steps(
             except MissingSteps as missing:
                 names = missing.names
             try:
-                new = [name for name in names if name not in running.values()]
-                for name in new[: max(width() - len(running), 0)]:
+                not_submitted = [name for name in names if name not in running.values()]
+                for name in not_submitted[: max(width() - len(running), 0)]:
                     running[pool.submit(step, str(folder), name)] = name
                 done: set[Future[tuple[str, float]]] = set()
                 while not done:
                     done, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
-                    doing, share = _progress(folder, running.values(), doing)
-                    progress(doing, share + sum(each for _, each in replay.index.values()))
+                    activity, share = _progress(folder, running.values(), activity)
+                    progress(activity, share + sum(each for _, each in replay.index.values()))
                 for future in done:
                     name = running.pop(future)
                     replay.record(name, *future.result())
@@ -152,34 +152,34 @@ def compute_steps(
                     n_broken = 0
             except BrokenExecutor as error:
                 n_broken += 1
-                if n_broken > MAX_BROKEN or not is_own:
+                if n_broken > MAX_BROKEN or not creates_pool:
                     raise RunError.of(
                         "The processes that compute this were stopped repeatedly",
                         "Close other programs, or take a sample of the rows: the memory may not suffice.",
                     ) from error
                 log.warning("a process has ended; unfinished steps are computed again")
                 pool.shutdown(wait=False, cancel_futures=True)
-                pool, running = make(), {}
+                pool, running = new_pool(), {}
     finally:
-        if is_own:
+        if creates_pool:
             pool.shutdown(wait=False, cancel_futures=True)
         elif running:
-            # Nothing may be written once the folder is gone.
+            # The caller may delete the folder next, so no step may still write to it.
             request_stop(folder.parent)
             wait([future for future in running if not future.cancel()])
 
 
-def _progress(folder: Path, names: Iterable[str], doing: str) -> tuple[str, float]:
+def _progress(folder: Path, names: Iterable[str], activity: str) -> tuple[str, float]:
     """Return the activities of the running steps, and the share of the work that they have completed."""
     total = 0.0
     for name in names:
         try:
-            doing, share = json.loads(progress_of(folder, name).read_bytes())
+            activity, share = json.loads(progress_of(folder, name).read_bytes())
             total += share
         except (OSError, ValueError):
-            # Not begun, or in the middle of being written.
+            # The step has not begun, or its progress is being written.
             continue
-    return doing, total
+    return activity, total
 
 
 def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
@@ -190,11 +190,13 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
     folder
         Folder of the results of the steps.
     """
-    return ProcessPoolExecutor(count, mp_context=_context(), initializer=_begin, initargs=(str(folder),))
+    return ProcessPoolExecutor(
+        count, mp_context=_context(), initializer=_prepare_process, initargs=(str(folder),)
+    )
 
 
 def warm_up() -> None:
-    """Import the modules that steps need in the process from which a pool is forked, if there is one."""
+    """Start the process from which pools are forked, if the system has one, with the modules for steps."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -206,14 +208,14 @@ def _context() -> BaseContext:
     return context
 
 
-def _begin(folder: str) -> None:
-    """Limit the memory of a pool process, and make it stop in time."""
+def _prepare_process(folder: str) -> None:
+    """Limit the memory of a pool process, and let it stop when its parent or its job stops."""
     limit_memory()
-    threading.Thread(target=_end_in_time, args=(Path(folder),), daemon=True).start()
+    threading.Thread(target=_stop_with_parent_or_job, args=(Path(folder),), daemon=True).start()
 
 
-def _end_in_time(folder: Path) -> None:
-    """Stop this process when its parent ends, for any reason, or when the job has to stop."""
+def _stop_with_parent_or_job(folder: Path) -> None:
+    """Stop this process when its parent ends, for any reason, or when the job must stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_CHECKS)
@@ -228,7 +230,7 @@ class QueueExecutor(Executor):
     Parameters
     ----------
     place
-        ``"<folder>/<id>"`` of the job in the home, which each machine may see at another path.
+        Path of the job in the home folder, ``"<folder>/<id>"``; machines may see the home at different paths.
     owner
         Owner of the job.
     """
@@ -237,22 +239,22 @@ class QueueExecutor(Executor):
         self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
-        threading.Thread(target=self._follow, daemon=True).start()
+        threading.Thread(target=self._poll_results, daemon=True).start()
 
     def submit(self, _: Any, /, *args: Any, **__: Any) -> Future[Any]:
-        """Put a step on the queue, unless an earlier process of this job did so."""
+        """Add a step to the queue, unless an earlier process of this job has added the step."""
         _, name = args
         id = f"{self._job}-step-{sha256(name.encode())[:16]}"
         queue.retry_until_available(lambda: queue.submit_step(id, self._place, name, owner=self._owner))
         self._futures[id] = Future()
         return self._futures[id]
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (it waits for none)
-        """Take the job's steps off the queue."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (no waiting)
+        """Remove the job's steps from the queue."""
         self._is_over.set()
         queue.retry_until_available(lambda: queue.forget_steps(self._job))
 
-    def _follow(self) -> None:
+    def _poll_results(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):
@@ -261,9 +263,9 @@ class QueueExecutor(Executor):
 
 
 def settle(future: Future[Any], step: WorkflowStatus) -> None:
-    """Pass on the result of a step, or its error."""
+    """Set a future to the result of a step, or to its error."""
     if step.output is None:
-        # Taken off the queue, or its workers have died too often.
+        # The step was removed from the queue, or its workers have died too often.
         future.set_exception(BrokenExecutor(step.status))
         return
     digest, share, problems = step.output
@@ -275,12 +277,12 @@ def settle(future: Future[Any], step: WorkflowStatus) -> None:
 
 
 class StepPool:
-    """Processes of this machine for the steps of one job at a time.
+    """Pool of processes on this machine, which computes the steps of one job at a time.
 
     Parameters
     ----------
     step
-        Computes a step; a function of a module.
+        Module-level function that computes a step.
     count
         Number of processes.
     """
@@ -292,7 +294,7 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result, its share, and problems, if any."""
+        """Compute a step; return the hash of its result, its share of the work, and problems, if any."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
@@ -304,16 +306,20 @@ class StepPool:
                         raise Cancelled from None
                     with self._lock:
                         self._folder = None if self._pool is pool else self._folder
-            raise RunError.of("The processes of a machine were stopped repeatedly", "Give it more memory.")
+            raise RunError.of(
+                "The processes of a machine were stopped repeatedly", "Give the machine more memory."
+            )
         except Cancelled:
             problems = []
         except FairdashError as error:
             problems = [*error.problems]
         except Exception as error:
-            # The boundary of the process.
+            # No caller handles errors of this process, so the result reports them.
             log.error("a step of %s: %s", place, trace_of(error))
             what = f"a step of this job has failed ({type(error).__name__})"
-            problems = [Problem(what=what, hint="The log of the worker that computed it says why.")]
+            problems = [
+                Problem(what=what, hint="The log of the worker that computed the step gives the reason.")
+            ]
         return ["", 0.0, [to_plain(each) for each in problems]]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:

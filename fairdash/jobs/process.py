@@ -24,17 +24,17 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
             env=environment(),
             start_new_session=True,
         )
-    # Someone has to collect the exit status, or the ended process stays in the process table.
+    # A thread collects the exit status, because the ended process would otherwise stay in the process table.
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
 
 
-#: For numpy and torch, before they are imported. More than one thread was seen to collapse beside a busy app,
-#: and one that waits may spin all the while.
+#: Environment variables for numpy and torch, set before their import. Beside a busy app, several threads
+#: proved very slow, because waiting threads may keep a core busy.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of fairdash's own processes."""
+    """Return the environment variables for the processes that fairdash starts."""
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         **ONE_THREAD,

@@ -1,14 +1,14 @@
 """Queue of all jobs: a client of DBOS Transact.
 
-<home>/jobs.sqlite               waiting, running and ended jobs
-<home>/workers/<queue>.lock         held by the process that runs a queue on this machine; a process that ends
-                                    by itself deletes it, so that a lock held by no process reveals a dead one
-<home>/workers/<queue>.log          its output; with several machines the file name begins with that of the
-                                    machine
+<home>/jobs.sqlite                  jobs that wait, run or have ended
+<home>/workers/<queue>.lock         lock of the process that runs a queue on this machine; a process that ends
+                                    normally deletes the file, so an unlocked file reveals a dead process
+<home>/workers/<queue>.log          output of this process; with several machines, the file name begins with
+                                    the machine's name
 
-``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that share one home. The
-database holds ids and states, but no rows of data. Importing DBOS takes 0.4 s, so ended jobs are not looked
-up here.
+If several machines share one home, ``FAIRDASH_DATABASE`` names a PostgreSQL database that replaces
+jobs.sqlite. The database holds ids and states, but no rows of data. Importing DBOS takes 0.4 s, so the app
+does not look up ended jobs in the queue.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fairdash.errors import StorageError
 from fairdash.jobs.cancellation import is_locked
 from fairdash.jobs.process import n_cores, start_detached
-from fairdash.storage import cant_keep, data_folder, make_parents
+from fairdash.storage import data_folder, make_parents, write_error
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
 
 #: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
-#: The workflows: of a job, whose arguments are its place and which part of it; and of a step of one, where
-#: several machines share the work.
+#: Names of the workflow of a job, whose arguments are the job's path and part, and of the workflow of a step;
+#: queue of the steps, if several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
-#: Version of the steps: a change that makes older results useless changes it; older jobs stay as they are.
+#: Version of the steps, which changes if older results can't be used any more. Older jobs remain unchanged.
 VERSION = "5"
-#: How often a queue's process asks for work, in seconds. It takes milliseconds, also at rest.
+#: Seconds between two polls of a queue. One poll takes a few milliseconds, even when the queue is empty.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
-#: How often a worker asks again while the database is away.
+#: Seconds between two attempts of a worker to reach a database that does not respond.
 SECONDS_BETWEEN_TRIES = 1.0
 
 #: DBOS's names of the states. An unfinished job in another state has failed: its processes died too often.
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 ACTIVE = WAITING, AT_WORK
 
-#: Seconds without a heartbeat after which another machine's worker counts as dead. It sends several in this
-#: time. On one machine, a file lock shows whether the worker is alive.
+#: Seconds without a heartbeat after which a worker on another machine counts as dead. A live worker sends
+#: several heartbeats in this time. On one machine, a file lock shows whether the worker is alive.
 SECONDS_TO_LIVE = 15
-#: A machine that does not even refuse is not waited for longer.
+#: Maximum number of seconds to wait for a connection to the database's machine.
 SECONDS_TO_CONNECT = 5
 
 _TABLE = "CREATE TABLE IF NOT EXISTS fairdash_workers (name TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)"
@@ -73,8 +73,8 @@ log = logging.getLogger("fairdash.jobs")
 Answer = TypeVar("Answer")
 
 
-class AwayError(StorageError):
-    """The database shared by several machines does not respond, and may return soon."""
+class UnavailableError(StorageError):
+    """The database that several machines share does not respond, but may respond again soon."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class QueueState:
     Parameters
     ----------
     state
-        WAITING, AT_WORK, STOPPED on request or by a recorded error, or another state.
+        WAITING, AT_WORK, STOPPED (on request, or after a recorded error), or another state of DBOS.
     ahead
-        Ids of the jobs ahead of it in its queue, in order, if it waits.
+        Ids of the jobs that run before this waiting job, in order; empty if the job does not wait.
     """
 
     state: str
@@ -109,7 +109,7 @@ def is_shared() -> bool:
 
 
 def prepare(queue_name: str = QUICK) -> None:
-    """Start a process and open the database in advance, because someone is about to start a job."""
+    """Start a process and open the database in advance, because a user is likely to start a job soon."""
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
@@ -117,38 +117,38 @@ def prepare(queue_name: str = QUICK) -> None:
 
 
 def client() -> DBOSClient:
-    """Return the client of the database, which is created if missing.
+    """Return the client of the database; a missing database is created.
 
     Raises
     ------
-    AwayError
+    UnavailableError
         The database does not respond.
     StorageError
-        It can't be opened, or the home can't be written.
+        The database can't be opened, or the home folder can't be written.
     """
-    with in_words(), _opening:
-        return _opened(database_url())
+    with errors_in_words(), _opening:
+        return _open_client(database_url())
 
 
 def submit(
     place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, again: bool = False
 ) -> None:
-    """Add a job to the queue unless it is there; a finished or stopped job is added again.
+    """Add a job to the queue unless the job waits or runs; a finished or stopped job is added again.
 
     Parameters
     ----------
     place
-        ``"<room>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
+        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
     queue_name
         One of QUEUES. The caller must call :func:`ensure_worker`.
     owner
         Owner of the job.
     part
-        Part of the job, for the process.
+        Part of the job to run, as in :func:`fairdash.cli.worker.carry_out`.
     id
-        Name in the queue; by default that of the place.
+        Id in the queue; by default the id in `place`.
     again
-        Whether no process holds the job, so that a state of being at work is out of date.
+        Whether to add the job even if its state is AT_WORK, because no process runs it any more.
     """
     _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
 
@@ -163,21 +163,24 @@ def _submit(
 ) -> None:
     from dbos import EnqueueOptions
 
-    found = _workflows(workflow_ids=[id])
-    if again or not any(each.status in ACTIVE for each in found):
+    workflows = _workflows(workflow_ids=[id])
+    if again or not any(each.status in ACTIVE for each in workflows):
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
-        with in_words():
-            client().delete_workflows([each.workflow_id for each in found])
+        with errors_in_words():
+            client().delete_workflows([each.workflow_id for each in workflows])
             client().enqueue(options, *arguments)
 
 
 def state_of(id: str) -> QueueState | None:
-    """Return the state of a job; None if it was never in this home's queue."""
+    """Return the state of a job; None if the job was never in the queue."""
     for job in _workflows(workflow_ids=[id]):
-        line = sorted(active(job.queue_name), key=_place) if job.status == WAITING else []
-        return QueueState(job.status, tuple(each.workflow_id for each in line if _place(each) < _place(job)))
+        waiting_jobs = sorted(active(job.queue_name), key=_queue_order) if job.status == WAITING else []
+        return QueueState(
+            job.status,
+            tuple(each.workflow_id for each in waiting_jobs if _queue_order(each) < _queue_order(job)),
+        )
     return None
 
 
@@ -192,66 +195,66 @@ def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
 
 
 def forget_steps(job: str) -> None:
-    """Take a job's steps off the queue."""
+    """Remove a job's steps from the queue."""
     ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
     cancel(ids)
     forget(ids)
 
 
-def _place(workflow: WorkflowStatus) -> tuple[bool, int, str]:
+def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
     return workflow.status != AT_WORK, workflow.created_at or 0, workflow.workflow_id
 
 
-def begun_at(id: str) -> int | None:
-    """Return when the job last left the queue, in ms since the epoch, which identifies the attempt."""
+def time_of_attempt(id: str) -> int | None:
+    """Return the time of the last attempt to run a job, in ms since the epoch, to identify the attempt."""
     return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
 
 
-def give_up(id: str, *, begun: int | None) -> None:
-    """Record the end of the attempt that began then, unless the job has been resumed meanwhile."""
+def cancel_attempt(id: str, *, begun: int | None) -> None:
+    """Cancel the attempt that began at the time `begun`, unless the job has been resumed since."""
     if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
-        with in_words():
+        with errors_in_words():
             client().cancel_workflows([id])
 
 
 def cancel(ids: Collection[str]) -> None:
     """Prevent further steps of these jobs from starting; ended jobs keep their state."""
     if known := _known(ids):
-        with in_words():
+        with errors_in_words():
             client().cancel_workflows(known)
 
 
 def forget(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
     if known := _known(ids):
-        with in_words():
+        with errors_in_words():
             client().delete_workflows(known)
 
 
 def retry_until_available(ask: Callable[[], Answer]) -> Answer:
-    """Retry a database call until the database responds, for a worker whose job outlives an outage."""
+    """Retry a database call until the database responds, so that a worker's job survives an outage."""
     while True:
         try:
             return ask()
-        except AwayError as error:
+        except UnavailableError as error:
             log.warning("%s", error)
             time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 def ensure_worker(queue_name: str) -> None:
-    """Keep a process for a queue on this machine; it ends by itself when there is nothing to do."""
+    """Start a process for a queue on this machine, unless one runs; it ends when there is nothing to do."""
     lock = lock_of(queue_name)
     if not is_locked(lock):
         make_parents(lock)
         try:
             lock.touch()
         except OSError as error:
-            raise cant_keep(error) from error
+            raise write_error(error) from error
         start_detached("fairdash.cli.worker", queue_name, log=lock.with_suffix(".log"))
 
 
 def ensure_workers() -> None:
-    """Restart dead processes; only files are read, so that any page visit can call this."""
+    """Restart dead processes; this function reads only files, so that any page visit can call it."""
     for queue_name in QUEUES:
         if lock_of(queue_name).exists():
             ensure_worker(queue_name)
@@ -263,9 +266,9 @@ def lock_of(queue_name: str) -> Path:
 
 
 def worker_at(queue_name: str) -> str:
-    """Return the name of this machine's process for a queue; with SQLite there is one machine.
+    """Return the name of this machine's process for a queue; with SQLite, it is the name of the queue.
 
-    ``FAIRDASH_MACHINE`` sets it if several machines have the same host name.
+    ``FAIRDASH_MACHINE`` replaces the host name in it if several machines have the same host name.
     """
     if not is_shared():
         return queue_name
@@ -275,7 +278,7 @@ def worker_at(queue_name: str) -> str:
 def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatus]:
     if not is_shared() and not data_folder("jobs.sqlite").is_file():
         return []
-    with in_words():
+    with errors_in_words():
         return client().list_workflows(**which, load_input=False, load_output=load_output)
 
 
@@ -284,8 +287,8 @@ def _known(ids: Collection[str]) -> list[str]:
 
 
 @contextmanager
-def in_words() -> Iterator[None]:
-    """Convert a database error for the user: AwayError if there is no response, else StorageError."""
+def errors_in_words() -> Iterator[None]:
+    """Convert a database error: to UnavailableError if there is no response, otherwise to StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -294,18 +297,19 @@ def in_words() -> Iterator[None]:
         if is_shared() and (
             error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))
         ):
-            raise AwayError.of(
+            raise UnavailableError.of(
                 "the job database can't be reached",
                 "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Running jobs wait for it.",
             ) from error
         hint = (
             "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
             if is_shared()
-            else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
+            else f"Make sure that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it "
+            f"away."
         )
         raise StorageError.of(
             f"the job queue can't be used ({type(error.orig).__name__})",
-            f"{hint} Finished work is not in it. Unfinished work can be started again.",
+            f"{hint} The queue contains no finished work. Unfinished work can be started again.",
         ) from error
 
 
@@ -313,45 +317,45 @@ _opening = threading.Lock()
 
 
 @lru_cache(maxsize=8)
-def _opened(url: str) -> DBOSClient:
+def _open_client(url: str) -> DBOSClient:
     from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
     if url.startswith("sqlite:"):
-        place = data_folder("jobs.sqlite")
+        database_file = data_folder("jobs.sqlite")
         try:
-            make_parents(place)
-            # Before SQLite makes it: nobody else reads it.
-            os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
+            make_parents(database_file)
+            # Create the database file with mode 0600 before SQLite does, so that other users can't read it.
+            os.close(os.open(database_file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
-            raise cant_keep(error) from error
+            raise write_error(error) from error
     DBOS.migrate(url)
-    found = DBOSClient(
+    client = DBOSClient(
         system_database_url=url,
         serializer=DBOSPortableJSONSerializer(),
-        # A page says that the database is away, rather than wait for it.
+        # A page must not wait for a database that does not respond; it shows an error instead.
         retry_connection_errors=False,
     )
     for queue_name in QUEUES:
-        found.register_queue(queue_name, worker_concurrency=1, polling_interval_sec=POLL[queue_name])
-    # Machines that share the work are of one kind.
-    found.register_queue(STEPS, worker_concurrency=n_cores(), polling_interval_sec=POLL[QUICK])
-    return found
+        client.register_queue(queue_name, worker_concurrency=1, polling_interval_sec=POLL[queue_name])
+    # Machines that share the work must have the same number of cores.
+    client.register_queue(STEPS, worker_concurrency=n_cores(), polling_interval_sec=POLL[QUICK])
+    return client
 
 
 def heartbeat(name: str) -> None:
-    """Report that the worker with this name is alive; AwayError if the database does not respond."""
+    """Report that the worker with this name is alive, or raise UnavailableError."""
     from sqlalchemy import text
 
-    with in_words(), _database(database_url()).begin() as database:
+    with errors_in_words(), _database(database_url()).begin() as database:
         database.execute(text(_HEARTBEAT), {"name": name})
 
 
 def n_processes() -> int:
-    """Return the number of processes that live workers have for steps, on machines of the same kind."""
+    """Return the number of live workers' processes for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
     def ask() -> int:
-        with in_words(), _database(database_url()).begin() as database:
+        with errors_in_words(), _database(database_url()).begin() as database:
             return int(
                 database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
             )
@@ -359,37 +363,38 @@ def n_processes() -> int:
     return max(retry_until_available(ask), 1) * n_cores()
 
 
-def take_over(queue_name: str) -> int:
-    """Return the jobs of dead workers to a queue, and return their number.
+def requeue_jobs_of_dead_workers(queue_name: str) -> int:
+    """Put the jobs of dead workers back into a queue, and return the number of these jobs.
 
-    During a database outage no worker can report, so call this only after SECONDS_TO_LIVE of operation.
+    During an outage of the database, no worker can send a heartbeat. Call this function only if the database
+    has responded for at least SECONDS_TO_LIVE.
     """
     from sqlalchemy import text
 
-    with in_words(), _database(database_url()).begin() as database:
+    with errors_in_words(), _database(database_url()).begin() as database:
         dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
-    n_left = 0
+    n_returned = 0
     for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
-        left = [
+        abandoned = [
             each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
         ]
-        if left:
-            with in_words():
-                client().resume_workflows(left, queue_name=name)
-        n_left += len(left)
-    return n_left
+        if abandoned:
+            with errors_in_words():
+                client().resume_workflows(abandoned, queue_name=name)
+        n_returned += len(abandoned)
+    return n_returned
 
 
 @lru_cache(maxsize=2)
 def _database(url: str) -> Engine:
     from sqlalchemy import create_engine, text
 
-    # The driver that DBOS brings.
-    found = create_engine(
+    # psycopg is the driver that DBOS installs.
+    engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_pre_ping=True,
         connect_args={"connect_timeout": SECONDS_TO_CONNECT},
     )
-    with found.begin() as database:
+    with engine.begin() as database:
         database.execute(text(_TABLE))
-    return found
+    return engine

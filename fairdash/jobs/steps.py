@@ -1,9 +1,10 @@
 """Steps of a long job, with results that can be stored, reloaded and computed by other processes.
 
 A job is one program that asks its :class:`StepRunner` for the result of each step. :func:`run_directly`
-computes it. :class:`Checkpoints` compute only results that are not stored yet: a killed job resumes after its
-last finished step. :class:`Replay` lets other processes compute them (:mod:`fairdash.jobs.parallel`) and
-raises :class:`MissingSteps` with the names of all that can be computed now.
+computes every result. :class:`Checkpoints` compute only results that are not stored yet, so a killed job
+resumes after its last finished step. :class:`Replay` lets other processes compute missing results
+(:mod:`fairdash.jobs.parallel`): it raises :class:`MissingSteps` with the names of all steps that can be
+computed now.
 
 <job>/units/<sha256>    result of a step, stored by content, synced, and checked on reading
 <job>/units/index.json  name of each finished step, with the hash of its result and its share of the work
@@ -28,13 +29,13 @@ import pandas as pd
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
-#: Result of a step by names that the step chooses: data frames, arrays and JSON values.
+#: Result of a step: a map of names, which the step chooses, to data frames, arrays and JSON values.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
 INDEX = "index.json"
 
-#: Numbers that are compared at once.
+#: Number of array elements that are compared at once.
 _BLOCK = 2**20
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -43,24 +44,24 @@ T = TypeVar("T")
 
 
 class StepRunner(Protocol):
-    """Interface that returns the result of the step called `name`, from `compute` if it is not known yet.
+    """Interface of a function that returns the result of the step `name`, which `compute` computes if needed.
 
-    The names of a job's steps depend only on its plan and its data. A job asks for each step once, after the
-    steps whose results it needs. Exceptions of `compute` are passed on.
+    The names of a job's steps depend only on its plan and its data. A job asks for each step once, after all
+    steps whose results this step needs. Exceptions of `compute` are not handled.
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """Result of the step."""
+        """Return the result of the step."""
         ...
 
 
 def run_directly(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is stored by it)
-    """Compute every step, and store nothing."""
+    """Compute the step, and store nothing."""
     return compute()
 
 
 @dataclass(frozen=True)
-class _Within:
+class _PartRunner:
     run_step: StepRunner
     part: str
 
@@ -69,22 +70,22 @@ class _Within:
 
 
 def within(run_step: StepRunner, part: str) -> StepRunner:
-    """Return the steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
-    return _Within(run_step, part)
+    """Return a step runner for a part of a job, whose steps are stored as ``"<part>/<name>"``."""
+    return _PartRunner(run_step, part)
 
 
 def _root_of(run_step: StepRunner) -> tuple[StepRunner, str]:
-    """Steps of the whole job, and the prefix of the names of this part."""
+    """Return the step runner of the whole job, and the prefix of the names of this part's steps."""
     prefix = ""
-    while isinstance(run_step, _Within):
+    while isinstance(run_step, _PartRunner):
         prefix = f"{run_step.part}/{prefix}"
         run_step = run_step.run_step
     return run_step, prefix
 
 
 class MissingSteps(BaseException):
-    """Steps without a result, all of which can be computed now; this is not an error and must not be caught
-    as one.
+    """Signal that a job needs the results of some steps, all of which can be computed now. This is not an
+    error and must not be caught as an error.
     """
 
     def __init__(self, *names: str) -> None:
@@ -93,7 +94,7 @@ class MissingSteps(BaseException):
 
 
 class StepDone(BaseException):
-    """Hash of the result of the step that a process was asked for. Nothing after it needs to be computed."""
+    """Signal that the only step that this process had to compute is done, with the hash of its result."""
 
     def __init__(self, digest: str) -> None:
         super().__init__(digest)
@@ -106,13 +107,13 @@ class Branch(Generic[T]):
     Parameters
     ----------
     run_step
-        The job's steps.
+        Step runner of the job.
     task
         Function that computes the result, which must not be changed afterwards.
     parts
-        First parts of the names of its steps.
+        First parts of the names of the branch's steps.
     is_kept
-        Whether the result stays in memory when the job is run again.
+        Whether the result stays in memory when the job's program is run again.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class Branch(Generic[T]):
         self._missing: MissingSteps | None = None
 
     def result(self) -> T:
-        """Result of the branch; MissingSteps if some of its steps have to be computed first."""
+        """Return the branch's result, or raise MissingSteps if some of its steps must be computed first."""
         if self._missing is not None:
             raise self._missing
         if not self._results:
@@ -146,13 +147,13 @@ class Branch(Generic[T]):
 
     @property
     def holds_target(self) -> bool:
-        """Return whether it contains the step that this process has to compute."""
+        """Return whether the branch contains the step that this process must compute."""
         target = "" if self._replay is None else self._replay.target
         return bool(target) and any(f"{target}/".startswith(f"{part}/") for part in self._parts)
 
 
 def gather(*branches: Branch[Any]) -> list[Any]:
-    """Return the results of branches, evaluated in this order; MissingSteps with the missing steps of all."""
+    """Evaluate branches in this order and return their results, or raise MissingSteps for all of them."""
     results, missing = [], dict[str, None]()
     for branch in [each for each in branches if each.holds_target] or branches:
         try:
@@ -167,7 +168,7 @@ def gather(*branches: Branch[Any]) -> list[Any]:
 def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
     """Return the object cached under this name for this part of the job, or create it.
 
-    For each name, the object of the last part is kept while the job's program is run again.
+    For each name, only the object of the most recent part stays in memory for later runs of the program.
     """
     run_step, prefix = _root_of(run_step)
     if not isinstance(run_step, Replay):
@@ -179,12 +180,12 @@ def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
 
 
 def independent(run_step: StepRunner, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
-    """Return the results of tasks that don't need each other, by the first part of their steps' names."""
+    """Return the results of independent tasks; `tasks` has each by the first part of its steps' names."""
     return gather(*(Branch(run_step, task, name, is_kept=False) for name, task in tasks.items()))
 
 
 class Checkpoints:
-    """Store of step results; a step without a result is computed here.
+    """Store of step results, which computes a step whose result is missing.
 
     Parameters
     ----------
@@ -200,16 +201,16 @@ class Checkpoints:
         self.read_index()
 
     def read_index(self) -> None:
-        """Read which steps are finished; a damaged index means none."""
+        """Read the index of finished steps; a damaged index counts as empty."""
         #: Name of each finished step, with the hash of its result and its share of the work.
         self.index: dict[str, tuple[str, float]] = {}
         try:
-            found = json.loads((self.folder / INDEX).read_bytes())
-            self.index = {str(name): (str(digest), float(share)) for name, (digest, share) in found.items()}
+            stored = json.loads((self.folder / INDEX).read_bytes())
+            self.index = {str(name): (str(digest), float(share)) for name, (digest, share) in stored.items()}
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            log.warning("%s can't be read (%s): its steps are computed once more", self.folder, error)
+            log.warning("%s can't be read (%s), so its steps are computed again", self.folder, error)
 
     def record(self, name: str, digest: str, share: float = 0.0) -> None:
         """Record the result of a step; StorageError if the disk is full."""
@@ -217,7 +218,7 @@ class Checkpoints:
         write_whole(self.folder / INDEX, json.dumps(self.index).encode())
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """Result of the step of this name, computed now or before."""
+        """Return the result of a step, which is stored or computed now."""
         self.check()
         files = self.files_of(name)
         if files is None:
@@ -226,13 +227,13 @@ class Checkpoints:
         return from_files(files)
 
     def files_of(self, name: str) -> dict[str, bytes] | None:
-        """Return the stored result of a step; None without one, or if it was altered."""
+        """Return the stored result of a step; None if the result is missing or was altered."""
         if name not in self.index:
             return None
         try:
             return load(self.folder, self.index[name][0])
         except AlteredError as error:
-            log.warning("%s/%s is gone or altered, and computed once more", self.folder, error)
+            log.warning("%s/%s is missing or was altered, so it is computed again", self.folder, error)
             del self.index[name]
             return None
 
@@ -240,8 +241,8 @@ class Checkpoints:
 class Replay(Checkpoints):
     """Store of step results that computes at most one step, its target.
 
-    The program of a job is run again whenever a result was added. Results of unfinished branches, and then
-    results of branches, therefore stay in memory.
+    The program of a job is run again whenever a result is added. Therefore, results of steps stay in memory
+    until their branch is finished, and results of branches stay in memory afterwards.
 
     Parameters
     ----------
@@ -254,15 +255,15 @@ class Replay(Checkpoints):
         #: Name of the step to compute; empty for none.
         self.target = ""
         self.is_computing = False
-        #: Name to the part of the job, and what :func:`reused` has made for it.
+        #: Map of names to a part of the job and the object that :func:`reused` has created for this part.
         self.made: dict[str, tuple[str, Any]] = {}
-        #: First parts of a branch's steps to the steps without which it could not go on.
+        #: Map of the first parts of a branch's steps to the missing steps for which the branch waits.
         self.missing: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._loaded: dict[str, Found] = {}
         self._branches: dict[tuple[str, ...], Any] = {}
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """Result of a finished step; else StepDone if it is the target, or MissingSteps."""
+        """Return a finished step's result; otherwise raise StepDone for the target, or MissingSteps."""
         if name not in self._loaded:
             files = self.files_of(name)
             if files is None and name != self.target:
@@ -274,29 +275,31 @@ class Replay(Checkpoints):
         return self._loaded[name]
 
     def raise_if_still_missing(self, parts: tuple[str, ...]) -> None:
-        """Raise MissingSteps if no step that a branch waits for is available or to be computed."""
+        """Raise MissingSteps if none of the steps for which a branch waits is finished or is the target."""
         names = self.missing.get(parts, ())
         if names and not any(name in self.index or name == self.target for name in names):
             raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
-        """Result of a branch, computed once; the memory of its parts is then released."""
+        """Return a branch's result, computed once; then release the memory of its steps' results."""
         if parts not in self._branches:
-            found = task()
-            own = tuple(f"{part}/" for part in parts)
+            new_result = task()
+            prefixes = tuple(f"{part}/" for part in parts)
             self._loaded = {
-                name: each for name, each in self._loaded.items() if not f"{name}/".startswith(own)
+                name: each for name, each in self._loaded.items() if not f"{name}/".startswith(prefixes)
             }
             self._branches = {
-                names: each for names, each in self._branches.items() if not f"{names[0]}/".startswith(own)
+                names: each
+                for names, each in self._branches.items()
+                if not f"{names[0]}/".startswith(prefixes)
             }
-            self._branches[parts] = found
+            self._branches[parts] = new_result
         result: T = self._branches[parts]
         return result
 
 
 def save(folder: Path, files: Mapping[str, bytes]) -> str:
-    """Store files as one, and return the hash for :func:`load`.
+    """Store files as one file, and return its hash for :func:`load`.
 
     Raises
     ------
@@ -311,7 +314,7 @@ def save(folder: Path, files: Mapping[str, bytes]) -> str:
 
 
 def load(folder: Path, digest: str) -> dict[str, bytes]:
-    """Return the files with that hash.
+    """Return the files that were stored under a hash.
 
     Raises
     ------
@@ -346,13 +349,13 @@ def to_files(found: Found) -> dict[str, bytes]:
         files[_PLAIN] = json.dumps(plain).encode()
         if arrays:
             files[_ARRAYS] = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
-        again = from_files(files)
+        restored = from_files(files)
         for name, frame in frames.items():
-            pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
-        same = all(_is_same(again[name], array) for name, array in arrays.items())
+            pd.testing.assert_frame_equal(restored[name], frame, check_exact=True, check_freq=False)
+        is_restored = all(_is_same(restored[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
         raise ValueError("the result of a step can't be stored") from error
-    if not same or list(map(str, plain)) != list(plain):
+    if not is_restored or list(map(str, plain)) != list(plain):
         raise ValueError("the result of a step can't be stored")
     return files
 
@@ -371,7 +374,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits, block by block, because they may have gigabytes."""
+    """Return whether two arrays have the same bits; they may have gigabytes, so blocks are compared."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     one, other = a.reshape(-1), b.reshape(-1)

@@ -19,7 +19,7 @@ import pandas as pd
 from fairdash.data.dataset import Dataset
 from fairdash.errors import RunError
 from fairdash.evaluation import Gain, SweepResult
-from fairdash.storage import cant_keep, write_whole
+from fairdash.storage import write_error, write_whole
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
@@ -246,7 +246,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
         # Half a line would spoil the next; where not even this can be done, nothing has been written.
         with suppress(OSError):
             os.truncate(path, before)
-        raise cant_keep(error) from error
+        raise write_error(error) from error
 
 
 def read_curves(path: Path | None) -> pd.DataFrame:

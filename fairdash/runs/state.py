@@ -99,7 +99,7 @@ def current_status(job: Job[Any]) -> RunStatus:
     is_away = False
     try:
         at = queue.state_of(job.id)
-    except queue.AwayError:
+    except queue.UnavailableError:
         at, is_away = None, True
     # A worker may have finished it between the two looks.
     if (ended := job.status_if_over) is not None:

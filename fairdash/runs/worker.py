@@ -20,7 +20,7 @@ from filelock import Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError, trace_of
 from fairdash.jobs import queue
-from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, sign
+from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, record_process
 from fairdash.jobs.process import n_cores
 from fairdash.jobs.steps import Checkpoints, StepRunner, run_directly
 from fairdash.runs.audits import AuditJob, origin_of
@@ -86,7 +86,7 @@ def work_at(
             if job.status_if_over is not None:
                 # Started once more: what has ended stays as it is.
                 return 0
-            sign(job.folder)
+            record_process(job.folder)
             return _work(job, work, run_step, JobContext(job, ends=ends))
     except Timeout:
         log.info("another process is at this %s", job.label)

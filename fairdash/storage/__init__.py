@@ -17,14 +17,14 @@ from pathlib import Path
 
 from fairdash.errors import StorageError
 
-#: Folders whose files hold values of people's rows, or figures of them.
+#: Folders whose files contain personal data, or figures computed from these data.
 _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repairs", "paper")
 
-#: The owner of everything where nobody signs in.
+#: Owner of all files if the app has no sign-in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-#: Names of files and folders (:func:`fairdash.storage.bundle.whole_folder`) while they are written, and the
-#: seconds that takes at most.
+#: Names of unfinished files and folders (:func:`fairdash.storage.bundle.whole_folder`), and maximum number of
+#: seconds to write a file.
 _UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
 SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
@@ -45,7 +45,7 @@ def check_owner(owner: str) -> str:
     """Check and return an owner, because it becomes part of a path; StorageError if it is invalid."""
     if not _OWNER.fullmatch(owner):
         raise StorageError.of(
-            "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} where nobody signs in."
+            "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} if the app has no sign-in."
         )
     return owner
 
@@ -56,17 +56,17 @@ def data_folder(name: str) -> Path:
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder for files that can be fetched again; it need not exist yet."""
+    """Return a folder for files that can be downloaded again; it need not exist yet."""
     return _home("cache", "user_cache_path") / name
 
 
-def _home(part: str, of_system: str) -> Path:
+def _home(part: str, system_folder: str) -> Path:
     if home := os.environ.get("FAIRDASH_HOME"):
         return Path(home) / part
     import platformdirs
 
-    place: Path = getattr(platformdirs, of_system)("fairdash", appauthor=False)
-    return place
+    folder: Path = getattr(platformdirs, system_folder)("fairdash", appauthor=False)
+    return folder
 
 
 def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str = WRITABLE) -> None:
@@ -87,7 +87,7 @@ def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str
     """
     make_parents(path, hint=hint)
     try:
-        # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
+        # mkstemp creates a file with mode 0600 and a unique name, so two writers never use the same file.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -102,7 +102,7 @@ def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise cant_keep(error, hint=hint) from error
+        raise write_error(error, hint=hint) from error
 
 
 def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
@@ -111,21 +111,21 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
     Raises
     ------
     StorageError
-        It can't be created.
+        The folder can't be created.
     """
     folder = path.parent
     if folder.is_dir():
         return
     make_parents(folder, hint=hint)
     try:
-        # Parents that pathlib makes by itself are not as private.
+        # Other users could read parents that pathlib creates with parents=True.
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise cant_keep(error, hint=hint) from error
+        raise write_error(error, hint=hint) from error
 
 
 def inside(folder: Path) -> list[Path]:
-    """Return the content of a folder, in order; empty without a folder."""
+    """Return the sorted paths in a folder; an empty list if the folder does not exist."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -150,7 +150,7 @@ def make_private() -> tuple[Path, ...]:
     Returns
     -------
     tuple of Path
-        The folders in which others could change something until now.
+        Folders in which other accounts could change files until now.
 
     Raises
     ------
@@ -159,22 +159,22 @@ def make_private() -> tuple[Path, ...]:
     """
     if os.name == "nt":
         return ()
-    mended = []
+    exposed = []
     for folder in (*map(data_folder, _PERSONAL), cache_folder("studies")):
         try:
-            rights = folder.stat().st_mode if folder.is_dir() else 0
-            if rights & 0o077:
+            mode = folder.stat().st_mode if folder.is_dir() else 0
+            if mode & 0o077:
                 folder.chmod(0o700)
-            if rights & 0o022:
-                mended.append(folder)
+            if mode & 0o022:
+                exposed.append(folder)
         except OSError as error:
             raise StorageError.of(
                 f"other accounts of this machine can open {folder}, and that can't be changed",
-                "Make it yours (chown), or set FAIRDASH_HOME to a folder of your own.",
+                "Become the owner of the folder (chown), or set FAIRDASH_HOME to a folder that you own.",
             ) from error
-    return tuple(mended)
+    return tuple(exposed)
 
 
-def cant_keep(error: OSError, *, hint: str = WRITABLE) -> StorageError:
-    """Error for an unwritable folder or a full disk."""
+def write_error(error: OSError, *, hint: str = WRITABLE) -> StorageError:
+    """Return the error for an unwritable folder or a full disk."""
     return StorageError.of(f"a file can't be stored ({error.strerror})", hint)

@@ -1,10 +1,10 @@
 """File bundles that detect altered bytes: in a zip, in a folder, or in one file.
 
-a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` checks everything
-sha256.json        in a zip or a folder: path of every other file → its SHA-256
-<file>.json        its entry "sha256" covers all other entries
+a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` checks the zip
+sha256.json        map of the path of every other file to its SHA-256, in a zip or a folder
+<file>.json        JSON file whose entry "sha256" is the hash of all other entries
 
-An altered file is named, and its content is not shown.
+Errors name an altered file, but do not show its content.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from pathlib import Path
 from typing import Any
 
 from fairdash.errors import StorageError
-from fairdash.storage import cant_keep, sha256, sha256_of, write_whole
+from fairdash.storage import sha256, sha256_of, write_error, write_whole
 
 SEAL = "sha256.json"
-_OWN = "sha256"
-#: Zip files say when each part was made; what has no time has this one, the first that a zip can hold.
+_HASH_KEY = "sha256"
+#: Time stamp in a zip for files without a time: the earliest time that a zip can store.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
-#: Files of a zip that is read: each takes time, even an empty one.
+#: Maximum number of files in a zip, because reading takes time for every file, even for an empty file.
 MAX_FILES = 20_000
 _ENTRY = b"PK\x01\x02"
 
 
 class AlteredError(ValueError):
-    """Files differ from what was written.
+    """Some files differ from the files that were written.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class AlteredError(ValueError):
 
 
 class BundleError(ValueError):
-    """The zip was not written by fairdash; the reason fits the end of a sentence."""
+    """The zip was not written by fairdash; the message completes a sentence of the caller."""
 
 
 def pack(
@@ -67,7 +67,7 @@ def pack(
     time
         Time stamp of the files.
     is_packed
-        Whether to compress them.
+        Whether to compress the files.
     """
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
@@ -84,7 +84,7 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     Parameters
     ----------
     largest
-        Largest total size after unpacking; by default that of the zip, which permits no compression.
+        Maximum total size after unpacking; by default the size of the zip, which excludes compressed files.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             wanted = [member for member in archive.infolist() if not names or member.filename in names]
-            # Before anything is unpacked; what the zip says of a size need not be so.
+            # Declared sizes are checked before unpacking. They may be wrong, so reading is limited, too.
             if sum(member.file_size for member in wanted) > left:
                 raise BundleError("and holds too much")
             for member in wanted:
@@ -110,14 +110,14 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
                     raise BundleError("and holds too much")
     except BundleError:
         raise
-    # Errors of zipfile on damaged, locked and oddly packed files.
+    # zipfile raises these errors for damaged, encrypted and unusually compressed files.
     except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise BundleError("or is damaged") from error
     return files
 
 
 def hashes_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return a map of each file except the seal to its SHA-256, in order."""
+    """Return a map of sorted file names to SHA-256, without the file of hashes."""
     return {name: sha256(content) for name, content in sorted(files.items()) if name != SEAL}
 
 
@@ -126,8 +126,8 @@ def sealing(hashes: Mapping[str, str]) -> bytes:
     return json.dumps(hashes, indent=1).encode()
 
 
-def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
-    """Return the names of files that were changed, removed or added since the seal.
+def changed(current: Mapping[str, str], recorded: bytes) -> list[str]:
+    """Return the names of files that were changed, removed or added since their hashes were recorded.
 
     Parameters
     ----------
@@ -137,16 +137,16 @@ def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
         Text written by :func:`sealing`. An unreadable text counts as changed.
     """
     try:
-        hashes = json.loads(noted)
+        hashes = json.loads(recorded)
     except (ValueError, RecursionError):
         hashes = None
     if not isinstance(hashes, dict):
         return [SEAL]
-    return sorted(name for name in there.keys() | hashes.keys() if there.get(name) != hashes.get(name))
+    return sorted(name for name in current.keys() | hashes.keys() if current.get(name) != hashes.get(name))
 
 
 def seal(folder: Path) -> None:
-    """Record the content of every file of a folder, and flush it to disk.
+    """Record the hash of every file of a folder in ``sha256.json``, and flush all files to disk.
 
     Raises
     ------
@@ -162,12 +162,12 @@ def seal(folder: Path) -> None:
 
 
 def check(folder: Path) -> None:
-    """Compare every file of a folder with its seal.
+    """Compare every file of a folder with the hash in ``sha256.json``.
 
     Raises
     ------
     AlteredError
-        Files were changed, removed or added, or the seal is missing.
+        Files were changed, removed or added, or ``sha256.json`` is missing.
     OSError
         The folder can't be read.
     """
@@ -184,20 +184,20 @@ def whole_folder(place: Path) -> Iterator[Path]:
     Raises
     ------
     StorageError
-        The disk can't be written, the parent folder is missing, or another process wrote it first.
+        The disk can't be written, the parent folder is missing, or another process has created `place` first.
     """
-    new = place.with_name(f".{secrets.token_hex(6)}")
+    unfinished = place.with_name(f".{secrets.token_hex(6)}")
     try:
-        new.mkdir(mode=0o700)
-        yield new
-        new.rename(place)
+        unfinished.mkdir(mode=0o700)
+        yield unfinished
+        unfinished.rename(place)
         sync(place.parent)
     except StorageError:
         raise
     except OSError as error:
-        raise cant_keep(error) from error
+        raise write_error(error) from error
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def sync(path: Path) -> None:
@@ -211,44 +211,45 @@ def sync(path: Path) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise cant_keep(error) from error
+        raise write_error(error) from error
 
 
 def sealed_text(content: Mapping[str, Any]) -> str:
     """Return JSON that contains its own hash, for :func:`open_sealed_text`."""
-    return json.dumps({**content, _OWN: _hash(content)}, indent=2)
+    return json.dumps({**content, _HASH_KEY: _hash(content)}, indent=2)
 
 
 def open_sealed_text(text: str) -> dict[str, Any]:
-    """Content of :func:`sealed_text`.
+    """Return the content of a text from :func:`sealed_text`.
 
     Raises
     ------
     AlteredError
         The text was changed, or has no hash.
     ValueError
-        It is not a JSON object.
+        The text is not a JSON object.
     """
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("not a JSON object")
-    if content.pop(_OWN, None) != _hash(content):
+    if content.pop(_HASH_KEY, None) != _hash(content):
         raise AlteredError
     return content
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file that contains its own hash, atomically; StorageError if that fails."""
+    """Write a JSON file that contains its own hash, atomically, or raise StorageError."""
     write_whole(path, sealed_text(content).encode())
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Content written by :func:`write_sealed`; errors as :func:`open_sealed_text`, and OSError."""
+    """Return the content of a file by :func:`write_sealed`; errors are OSError and as
+    :func:`open_sealed_text`."""
     return open_sealed_text(path.read_text(encoding="utf-8"))
 
 
 def _hash(content: Mapping[str, Any]) -> str:
-    # As it is read back: tuples have become lists, and keys texts.
+    # The content is hashed as it is read from JSON, where tuples become lists, and keys become texts.
     return sha256(json.dumps(json.loads(json.dumps(content)), sort_keys=True).encode())
 
 

@@ -1,10 +1,10 @@
 """Log of a run, with one line per event that includes the hash of the previous line.
 
 <run>/log.jsonl   the lines
-<run>/log.json    number of lines and hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
+<run>/log.json    number of lines and hash of the last line, sealed (:mod:`fairdash.storage.bundle`)
 
 A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
-someone who can write all of the home's files.
+changes by a person who can write all files of the home folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairdash.storage.bundle import read_sealed, write_sealed
 
 LOG, _END, _LOCK = "log.jsonl", "log.json", "log.lock"
 LOG_FILES = (LOG, _END)
-#: Name in the log for events that no user asked for.
+#: Name in the log for events that no user has caused.
 WORKER = "worker"
 _SECONDS_FOR_THE_LOCK = 5.0
 
@@ -56,8 +56,8 @@ class Event:
     @property
     def said(self) -> str:
         """Event with its details in words."""
-        more = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
-        return "; ".join([self.what, *more])
+        details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
+        return "; ".join([self.what, *details])
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Log:
 def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
     """Add a line to the log of a job's folder; if that fails, log the failure on the server and continue."""
     if not (folder / "spec.json").is_file():
-        # Deleted meanwhile: taking the lock would make the folder anew.
+        # The job was deleted meanwhile, and taking the lock would create its folder again.
         return
     try:
         with FileLock(folder / _LOCK, timeout=_SECONDS_FOR_THE_LOCK, is_singleton=False):
@@ -92,11 +92,11 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
                 "before": sha256(lines[-1]) if lines else "",
             }
             line = json.dumps(event, ensure_ascii=False).encode()
-            # Whole or not at all: a line that was cut off would break the chain.
+            # The file is replaced as a whole, because an incomplete line would break the chain of hashes.
             write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
             write_sealed(folder / _END, {"lines": len(lines) + 1, "last": sha256(line)})
     except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
-        log.error("not noted of %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
+        log.error("could not log for %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
 
 
 def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
@@ -109,7 +109,7 @@ def read(folder: Path) -> Log:
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
     count, last = _end(folder)
-    # The line is written before the count of lines: a death in between is no fault of the log's.
+    # A process that dies between writing a line and the count of lines leaves one more line, which is valid.
     is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
     for line, before in zip(lines, ["", *hashes], strict=False):
         try:
@@ -122,7 +122,7 @@ def read(folder: Path) -> Log:
 
 
 def _end(folder: Path) -> tuple[int, str]:
-    """Expected number of lines, and the hash of the last one; -2 if that can't be read."""
+    """Return the recorded number of lines, or −2 if it can't be read, and the hash of the last line."""
     try:
         end = read_sealed(folder / _END)
         return int(end["lines"]), str(end["last"])

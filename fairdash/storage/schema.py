@@ -1,4 +1,4 @@
-"""Checks on files from elsewhere: types, shapes, counts, known names and limits.
+"""Checks on files from other sources: types, shapes, counts, known names and limits.
 
 JSON, Parquet and safetensors have one reader each. Declared sizes are checked before the content is loaded,
 where possible, and every fault raises :class:`SchemaError`.
@@ -22,13 +22,13 @@ import pandas as pd
 
 from fairdash.utils.records import MAX_WHOLE
 
-#: Depth of nested lists and objects, entries of one of them, and characters of one text.
+#: Maximum depth of nested lists and objects, number of entries of a list or object, and length of a text.
 MAX_DEPTH, MAX_ENTRIES, MAX_CHARACTERS = 20, 20_000, 20_000
-#: Maximum number of columns, and maximum absolute value of a number that charts and squares can take.
+#: Maximum number of columns, and maximum absolute value of a number, whose square must be finite.
 MAX_COLUMNS, MAX_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
-#: In JSON alone, where a column may have texts in one file and numbers in another.
+#: Kind of a column that has texts in some files and numbers in others; only in JSON.
 SCALAR = "text or number"
 
 
@@ -45,9 +45,9 @@ class Column:
     kind
         TEXT, NUMBER, WHOLE or FLAG.
     among
-        Allowed values; None allows all of the kind.
+        Allowed values; None allows all values of this kind.
     low, high
-        Smallest and largest number.
+        Smallest and largest allowed number.
     may_lack
         Whether a number may be missing (NaN).
     is_needed
@@ -71,7 +71,7 @@ class Array:
     dtype
         Name of the numpy type.
     shape
-        Numbers of entries; None allows any.
+        Number of entries along each axis; None allows any number.
     low, high, may_lack, is_needed
         As in :class:`Column`.
     """
@@ -104,12 +104,12 @@ def read_json(
     """
     require(len(content) <= most_bytes, f"it has more than {most_bytes:,} bytes")
     try:
-        # Python reads ever deeper lists by calling itself.
-        found = json.loads(content, parse_constant=float)
+        # json.loads is recursive: deeply nested lists raise RecursionError.
+        value = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError) as error:
         raise SchemaError("it is not JSON") from error
-    _check_plain(found, depth=0, may_lack=may_lack, most_entries=most_entries)
-    return found
+    _check_plain(value, depth=0, may_lack=may_lack, most_entries=most_entries)
+    return value
 
 
 def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
@@ -134,7 +134,7 @@ def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
             _check_plain(each, depth=depth + 1, **limits)
 
 
-#: Kind of column to types of its cells in JSON.
+#: Map of kinds of columns to the types of their cells in JSON.
 _TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), FLAG: (bool,), SCALAR: (str, int, float)}
 
 
@@ -158,7 +158,7 @@ def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
 
 
 def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int) -> pd.DataFrame:
-    """Read the table of a Parquet file, ignoring pandas metadata, which could turn it into another table.
+    """Read the table of a Parquet file, ignoring pandas metadata, which could change the table.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
     try:
         with pq.ParquetFile(io.BytesIO(content)) as file:
             names = file.schema_arrow.names
-            # Before anything is unpacked.
+            # Sizes and types are checked before any column is decompressed.
             require(file.metadata.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
             require(len(names) <= MAX_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column appears twice in it")
@@ -185,7 +185,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
                 kind = file.schema_arrow.field(name).type
                 require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
             texts = [name for name, column in known.items() if column.kind == TEXT]
-        # One long text that stands in every row is in memory once.
+        # With dictionaries, a long text that is repeated in every row is in memory only once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
             table = file.read()
         require(table.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
@@ -216,7 +216,7 @@ def _is_of(kind: Any, declared: str) -> bool:
 
 def _check_cells(name: str, cells: pd.Series, column: Column) -> None:
     if column.kind in (TEXT, FLAG):
-        # An empty cell among yes and no makes objects of them.
+        # If a cell is empty among values of yes and no, pandas reads the column as objects.
         require(column.kind == TEXT or cells.dtype == bool, f"a cell of {name} is empty")
         if column.among is not None:
             require(set(cells.unique()) <= set(column.among), f"{name} has an unknown value")
@@ -245,15 +245,16 @@ def read_arrays(content: bytes, declared: Mapping[str, Array]) -> dict[str, Any]
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise SchemaError("it is not such a safetensors file") from error
     require(arrays.keys() <= declared.keys(), "it has an unknown array")
-    for name, one in declared.items():
+    for name, declaration in declared.items():
         if name not in arrays:
-            require(not one.is_needed, f"it lacks the array {name}")
+            require(not declaration.is_needed, f"it lacks the array {name}")
             continue
-        found = arrays[name]
-        require(str(found.dtype) == one.dtype, f"{name} is not of the type {one.dtype}")
-        fits = len(found.shape) == len(one.shape) and all(
-            asked in (None, there) for asked, there in zip(one.shape, found.shape, strict=True)
+        array = arrays[name]
+        require(str(array.dtype) == declaration.dtype, f"{name} is not of the type {declaration.dtype}")
+        fits = len(array.shape) == len(declaration.shape) and all(
+            expected in (None, actual)
+            for expected, actual in zip(declaration.shape, array.shape, strict=True)
         )
         require(fits, f"{name} has another shape")
-        _check_numbers(name, found.astype(float) if found.dtype.kind in "iu" else found, one)
+        _check_numbers(name, array.astype(float) if array.dtype.kind in "iu" else array, declaration)
     return arrays

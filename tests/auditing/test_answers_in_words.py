@@ -41,7 +41,7 @@ def said(result: fd.AuditResult) -> str:
 @pytest.mark.parametrize(("price", "exposure", "cost", "words"), [
     (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
     (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
-    (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
+    (1000, 1, 1, "Units and thousands of money differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
 ])  # fmt: skip
 def test_units_of_price_and_cost_that_seem_to_differ_are_noted_before_the_verdict(
     price, exposure, cost, words
@@ -81,7 +81,9 @@ def test_a_mean_close_to_zero_relative_to_the_values_is_refused_and_tiny_prices_
     table = motor().assign(second=1.0)
     table["second"] += table["price"]
     table[name] -= table[name].mean() - 1e-9
-    with pytest.raises(DataError, match=f"“{name}”: the column's mean is almost zero beside its values"):
+    with pytest.raises(
+        DataError, match=f"“{name}”: the column's mean is almost zero compared with its values"
+    ):
         fd.audit(table, price="price", sensitive="age", candidate="second", questions=[1])
     tiny = motor().assign(price=lambda each: each["price"] * 1e-9)
     one, other = (fd.audit(each, price="price", sensitive="age", questions=[1]) for each in (tiny, motor()))
@@ -111,7 +113,7 @@ def test_an_answer_states_the_number_of_excluded_rows_and_that_an_empty_cell_may
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
-    said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
+    said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim. Then write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
     # Missing cells in other columns don't change the results on the price alone either.

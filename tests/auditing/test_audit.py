@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.auditing.audit import OF_BOTH_PRICES
+from fairdash.auditing.audit import QUESTIONS_OF_BOTH_PRICES
 from fairdash.auditing.gaps import holm
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
 from fairdash.errors import DataError, OptionError
@@ -133,7 +133,7 @@ def test_each_question_is_implemented_in_a_file_of_at_most_two_questions():
         assert each.answer.__module__ == f"fairdash.auditing.questions.{name}"
         assert each.answer.__doc__
     assert {each.question for each in CRITERIA.values()} <= set(QUESTIONS)
-    assert {10} == OF_BOTH_PRICES
+    assert {10} == QUESTIONS_OF_BOTH_PRICES
 
 
 def test_every_figure_of_an_audit_shows_a_table_of_a_question_or_of_a_comparison():

@@ -152,7 +152,7 @@ def test_an_audit_by_class_probabilities_states_its_assumptions_and_ignores_row_
     columns = result.tables["class_probabilities"].select_dtypes("number")
     assert np.allclose(shuffled.tables["class_probabilities"][columns.columns], columns)
     both = audited(table(), sensitive=["p_b", "p_a"])
-    assert "Testing whether the probabilities are calibrated" in both.answers[0].text
+    assert "A test of whether the probabilities are calibrated" in both.answers[0].text
     assert "class_probabilities" not in both.others[0].tables
     wrong = audited(table(calibrated=False), known_class="truth")
     assert "We corrected the probabilities" in wrong.answers[0].text

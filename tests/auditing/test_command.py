@@ -51,7 +51,7 @@ def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_p
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
     assert "1. Does the price follow the attribute?" in said.out
-    assert "Choose another place than" in said.err
+    assert "Choose a path other than" in said.err
     monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
     # A pipe broke elsewhere, so the answers can still be printed.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED

@@ -10,9 +10,9 @@ import fairdash as fd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.models.premiums import (
-    OF_A_COST,
-    OF_A_PRICE,
+    COST_TREES,
     PREMIUMS,
+    PRICE_TREES,
     explained,
     fit_trees,
     learn_costs,
@@ -53,7 +53,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
 
 def test_trees_explain_the_same_share_of_the_price_without_torch_and_shap(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
-    surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
+    surrogate = fit_trees(PRICE_TREES, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
     monkeypatch.setattr(attribution, "has", lambda _: False)
     fits, _, whole, shares = drivers_of(table)
@@ -72,7 +72,7 @@ def test_networks_explain_a_price_out_of_fold_on_a_sample_and_do_not_explain_noi
     assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
 
-@pytest.mark.parametrize(("trees", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])
+@pytest.mark.parametrize(("trees", "scale"), [(PRICE_TREES, np.asarray), (COST_TREES, np.log)])
 def test_shapley_values_add_up_on_the_scale_of_the_trees(trees, scale):
     table = table_of(policies(300).drop(columns="y"))
     fitted = fit_trees(trees, table.features, table.price, table.weight, random_state=0)
@@ -146,8 +146,8 @@ def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypat
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
     fits = result.tables["surrogate_fit"].set_index("model")["value"]
     assert fits[WITHOUT] > 0.9
-    assert fits["the price, by networks in place of trees"] > 0.9, "a smooth price without noise"
-    assert fits["cost, by networks in place of trees"] > 0.02
+    assert fits["the price, predicted by networks"] > 0.9, "a smooth price without noise"
+    assert fits["cost, predicted by networks"] > 0.02
     sentences = {each.question: each.text for each in result.answers}
     for number, part in (
         (6, "“a”"), (6, "R²"), (8, "deviance"), (8, "every column without another role: “a”, “b”, “town”"),

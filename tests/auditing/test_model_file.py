@@ -146,7 +146,7 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
     assert "“age”, “power”" in str(caught.value)
     for more, words in (
         ({"link": "logit"}, "not a known link"),
-        ({"check_column": "absent"}, "no such column"),
+        ({"check_column": "absent"}, "does not have the column of prices"),
     ):
         with pytest.raises(OptionError, match=words):
             priced(rows, fails, columns=NUMBERS, name="price", **more)
@@ -171,7 +171,7 @@ def test_implausible_prices_are_noted_before_the_verdict(change, words):
     said = " ".join(result.notes)
     assert words in said
     if not words:
-        assert not any(each in said for each in ("logarithm", "as a total over it", "0 or less"))
+        assert not any(each in said for each in ("logarithm", "as a total does", "0 or less"))
     assert bool(result.units_remark) == (words in said and bool(words) and "0 or less" not in words)
 
 

@@ -184,7 +184,7 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
     ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
     (GENMOD, "lists coefficients, and does not name their link"),
     ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
-    ("term,estimate\nage,1\n", "has no base rate, or intercept"),
+    ("term,estimate\nage,1\n", "exactly one base rate or intercept"),
     ("term,estimate\nIntercept,1\nage,1\nage,1\n", "has several rows of “age”"),
     (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
     (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),

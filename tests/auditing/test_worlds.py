@@ -28,7 +28,7 @@ def test_every_question_is_answered_correctly_for_every_simulated_data_set(name,
     assert [number for number in NUMBERS if not world.truths.get(number)] == [], "each has its truths"
     # Networks are optional next to the trees, and no truth concerns them.
     for module in (premiums, attribution):
-        monkeypatch.setattr(module, "has", lambda package: package != premiums.OF_NETWORKS)
+        monkeypatch.setattr(module, "has", lambda package: package != premiums.NETWORKS_PACKAGE)
     judged = world.judge(world.audit())
     assert judged[~judged["ok"]].to_dict("records") == []
 

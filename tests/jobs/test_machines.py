@@ -184,7 +184,7 @@ def test_a_database_outage_neither_ends_a_run_nor_changes_the_result(
     assert waiting.status.doing == "waiting for the database, which can't be reached"
     page = open_page("train", run=waiting.id)
     assert "Waiting for the database, which can't be reached" in page.get("progress")[0].proto.text
-    with pytest.raises(queue.AwayError, match="can't be reached"):
+    with pytest.raises(queue.UnavailableError, match="can't be reached"):
         start_run(SOURCE, ENDLESS)
     time.sleep(SECONDS_AWAY)
     assert wait(run).state == DONE

@@ -11,11 +11,13 @@ from fairdash.errors import OptionError
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 from fairdash.views.blocks import Block, Table, Text, document
 
-#: Maximum number of columns in the list, which has those with the largest effect, so that it fits on a page.
-_MOST = 8
-#: Share of the mean price: a column is named if its effect differs by more than this along the attribute.
-_NAMED = 0.01
-_YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
+#: Maximum number of columns in the list of the largest effects, so that the list fits on a page.
+_MAX_COLUMNS = 8
+#: Minimum change of the price along the attribute, as a share of the mean price, for a column to be named.
+_MIN_CHANGE = 0.01
+_BLANK_COMPLAINTS = (
+    "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
+)
 
 
 def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | str) -> bytes:
@@ -26,7 +28,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
     result
         Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
     answers
-        Map of fields to texts by the user; the text of ``complaints`` is the end of the page.
+        Map of fields to texts by the user; the page ends with the text of ``complaints``.
     row
         Label of the customer's row.
 
@@ -51,7 +53,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
             "small",
         ),
         Text("Your price compared with others", "section"),
-        *_beside_others(result),
+        *_comparison_with_others(result),
         Text("What changes your price", "section"),
         *_by_column(result),
         Text(f"What “{name}” does to your price", "section"),
@@ -59,7 +61,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         Text("What this page can’t say", "section"),
         _open_questions(name),
         Text("If you disagree", "section"),
-        Text(complaints or _YOURS, "written" if complaints else "blank"),
+        Text(complaints or _BLANK_COMPLAINTS, "written" if complaints else "blank"),
     ]
     return document(f"Why this price? {price} of the customer in row {row}", blocks, scripts=False)
 
@@ -77,7 +79,7 @@ def _short(value: str) -> str:
         return value
 
 
-def _beside_others(result: Findings) -> Iterator[Block]:
+def _comparison_with_others(result: Findings) -> Iterator[Block]:
     facts, name = result.tables["customer"].iloc[0], result.plan.columns.sensitive
     yield unbroken(
         f"You pay {_money(result, facts['price'])}. The mean price of all customers is "
@@ -92,7 +94,7 @@ def _change(result: Findings, value: float) -> str:
 
 
 def _by_column(result: Findings) -> Iterator[Block]:
-    changes = result.tables["customer_columns"].head(_MOST)
+    changes = result.tables["customer_columns"].head(_MAX_COLUMNS)
     effects = [_change(result, value) for value in changes["change"]]
     frame = pd.DataFrame(
         {"about you": changes["column"], "your value": changes["value"].map(_short), "effect": effects}
@@ -114,7 +116,7 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
         else f"“{name}” itself does not change your price."
     )
     along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _NAMED].index if each in effects][:3]
+    others = [each for each in along[along.abs() > _MIN_CHANGE].index if each in effects][:3]
     listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
     yield (
         f"Other values known about you vary with “{name}”. Through these values, the price can follow "
@@ -130,8 +132,8 @@ def _open_questions(name: str) -> list[str]:
         "Each comparison changes one value and leaves the others unchanged. A customer with such values may "
         "not exist.",
         "This page shows how the model uses your values. This page does not show how much you will cost, nor "
-        "whether the values are right. If a value is wrong, tell us, because the right value may give "
-        "another price.",
+        "whether the values are right. If a value is wrong, tell us, because the right value may give a "
+        "different price.",
         f"A column that varies with “{name}” may follow it, or may have a separate justification. This page "
         "can’t distinguish these two cases.",
         "This page does not decide whether a difference is lawful.",

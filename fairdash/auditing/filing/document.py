@@ -239,8 +239,8 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
 
 
 def _since(result: Findings) -> Iterator[Block]:
-    none = ["You gave no earlier audit, so this report lists no changes."]
-    yield from (each for each in changes_of(result) or none if not isinstance(each, Table))
+    no_changes = ["You gave no earlier audit, so this report lists no changes."]
+    yield from (each for each in changes_of(result) or no_changes if not isinstance(each, Table))
 
 
 def _reproduce(result: Findings) -> Iterator[Block]:

@@ -274,8 +274,8 @@ def _details(result: Findings) -> Table:
     frame = pd.DataFrame([{"criterion": name, **each} for name, each in result.details.items()])
     frame.columns = frame.columns.str.replace("_", " ")
     note = (
-        "“p below” and “p above” test the claims that the gap is below or above the threshold. These "
-        "verdicts use Holm's correction."
+        "“p below” and “p above” test the claims that the gap is below or above the threshold. The verdicts "
+        "use these p-values after Holm's correction."
     )
     title = f"Details of the verdicts along “{result.plan.columns.sensitive}”, as shares of the mean price"
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)

@@ -1,16 +1,16 @@
-"""Averages of the five premiums by band of s, with intervals, and the repaired price at each strength.
+"""Averages of the five premiums by band of s, with intervals, and the price repaired at several strengths.
 
 A premium P learned by trees differs from the true premium by the error of the trees. The average E[P | S ∈ b]
 over a band b of s (a fifth of the exposure, or a class) has an influence function, which corrects its bias:
 only products of two models' errors remain, and the interval includes the correction's noise (double machine
-learning, Chernozhukov et al. 2018). Models that predict a row were fitted without it. With g_b(x) = P(S ∈ b |
-x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of a row to p_b E[P | b]
-is:
+learning, Chernozhukov et al. 2018). Models predict only rows on which they were not fitted. With g_b(x) = P(S
+∈ b | x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of a row to p_b E[P
+| b] is:
 
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
-- aware a(x) = E_S[μ(x, S)]: 1_b a + g_b p_k / g_k (Y − μ), where k is the row's band, and E[μ(X, s) 1_b] at
-the row's s, minus its mean;
+- aware a(x) = E_S[μ(x, S)]: 1_b a + g_b p_k / g_k (Y − μ) + m_b(s) − E[m_b(S)], where k is the row's band
+and m_b(s) = E[μ(X, s) 1_b];
 - corrective C: p_b Y, because its distribution is the same in all bands;
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.data import Progress
-from fairdash.auditing.gaps import reach_of_all
+from fairdash.auditing.gaps import joint_limit_factor
 from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs, corrective_of, folds_of
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
@@ -43,8 +43,8 @@ Index = NDArray[np.intp]
 
 #: Number of bands of s with equal exposure; if s has classes, each class is a band.
 BANDS = 5
-#: Lower limit for the probability of a band, which limits factors of rows to about 1 / 0.02.
-_LEAST = 0.02
+#: Lower limit for the probability of a band, which limits the weights of rows to about 1 / 0.02.
+_MIN_PROBABILITY = 0.02
 #: Number of quantile levels for costs, and number of coarser levels for averages of derivatives.
 _LEVELS, _CELLS = 50, 10
 
@@ -61,43 +61,43 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     """
     table, share = costs.table, costs.table.share
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
-    one = np.eye(band.max() + 1)[band]
+    in_band = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
-    # If a row is part of the distribution that gives its rank, the rank is too close to the middle.
-    best = premiums["best_estimate"]
+    # A row's rank is computed from other rows, because the row itself would move its rank to the middle.
+    best_estimate = premiums["best_estimate"]
     for out in folds_of(table):
         premiums["corrective"] = np.where(
-            out, corrective_of(best, table, learned=~out), premiums["corrective"]
+            out, corrective_of(best_estimate, table, learned=~out), premiums["corrective"]
         )
     # The corrective premium is shifted to the mean of the best estimate.
-    premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
+    premiums["corrective"] = premiums["corrective"] + share @ (best_estimate - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
-    # These are residuals of the two conditional means given x, and of the probabilities of bands given x.
+    # The splines predict the residuals of the two conditional means given x, and the bands' probabilities.
     residuals = [values - premiums[name] for name, values in means.items()]
-    predictions = _by_splines(table, np.column_stack([*residuals, one]))
+    predictions = _by_splines(table, np.column_stack([*residuals, in_band]))
     premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
-    g = predictions[:, len(means) :].clip(_LEAST, 1.0)
+    g = predictions[:, len(means) :].clip(_MIN_PROBABILITY, 1.0)
     g /= g.sum(axis=1, keepdims=True)
-    p, cost = share @ one, costs.cost
-    # The factor that scales costs to the level of the price is also an estimate, and this is its influence.
+    p, cost = share @ in_band, costs.cost
+    # This is the influence of each row on the estimated factor that scales costs to the level of the price.
     level = (table.price - cost) / table.mean_price
     s = pd.Series(table.sensitive).groupby(band)
     frames = []
-    for name, parts in _contributions(replace(costs, premiums=premiums), band, one, g).items():
+    for name, parts in _contributions(replace(costs, premiums=premiums), band, in_band, g).items():
         value = share @ parts / p
-        influence = parts - share @ parts if name == "corrective" else parts - value * one
-        off = share[:, None] * (influence / p + np.outer(level, value))
-        of_units = np.column_stack([table.per_unit(each) for each in off.T])
-        gram = of_units.T @ of_units
-        error = reach_of_all(gram, random_state) * np.sqrt(np.diag(gram))
+        influence = parts - share @ parts if name == "corrective" else parts - value * in_band
+        row_errors = share[:, None] * (influence / p + np.outer(level, value))
+        unit_errors = np.column_stack([table.per_unit(each) for each in row_errors.T])
+        gram = unit_errors.T @ unit_errors
+        error = joint_limit_factor(gram, random_state) * np.sqrt(np.diag(gram))
         columns = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
         frames.append(pd.DataFrame(columns | {"ci_low": value - error, "ci_high": value + error}))
     return pd.concat(frames, ignore_index=True)
 
 
 def _by_splines(table: AuditTable, targets: Array) -> Array:
-    """Predict columns (n, T) from the features, out of fold, by a spline model whose errors differ from
-    trees'.
+    """Predict columns (n, T) from the features, out of fold, by splines, whose errors differ from those of
+    trees.
     """
     filled = table.features.fillna(table.features.median(numeric_only=True))
     if (filled.nunique() < 2).all():
@@ -106,66 +106,68 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
     return ridge_out_of_fold(functions, penalty, targets, table.weight, table.folds(N_FOLDS))
 
 
-def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str, Array]:
+def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[str, Array]:
     """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
     table, share, cost, premiums = costs.table, costs.table.share, costs.cost, costs.premiums
-    p, missed = share @ one, (cost - premiums["best_estimate"])[:, None]
+    p, residual = share @ in_band, (cost - premiums["best_estimate"])[:, None]
     unaware, aware = premiums["unaware"], premiums["aware"]
     # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
-    at_nodes = (share[:, None] * one).T @ costs.at_nodes
+    at_nodes = (share[:, None] * in_band).T @ costs.at_nodes
     at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
-    swapped = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
+    reweighted = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
     contributions = {
-        "best_estimate": one * cost[:, None],
-        "unaware": one * unaware[:, None] + g * (cost - unaware)[:, None],
-        "aware": one * aware[:, None] + swapped * missed + at_s - share @ at_s,
-        "hyperaware": _hyperaware(costs, band, one, g),
+        "best_estimate": in_band * cost[:, None],
+        "unaware": in_band * unaware[:, None] + g * (cost - unaware)[:, None],
+        "aware": in_band * aware[:, None] + reweighted * residual + at_s - share @ at_s,
+        "hyperaware": _hyperaware(costs, band, in_band, g),
         "corrective": np.outer(cost, p),
     }
     return {name: contributions[name] for name in PREMIUMS}
 
 
-def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
+def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     table, share, premiums = costs.table, costs.table.share, costs.premiums
     best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
-    p, at = share @ one, (np.arange(_LEVELS) + 0.5) / _LEVELS
+    p, at = share @ in_band, (np.arange(_LEVELS) + 0.5) / _LEVELS
     # The distribution of μ given s is centred on a straight line along s in each band.
     centre = _along_s(best, table, band)
-    around = best - centre
-    laws = np.array([_law(around[band == k], table.weight[band == k], at) for k in range(len(p))])
-    slopes = np.gradient(laws, at, axis=1)
-    common, slope = share @ centre + p @ laws, p @ slopes
+    centred = best - centre
+    band_quantiles = np.array(
+        [_weighted_quantiles(centred[band == k], table.weight[band == k], at) for k in range(len(p))]
+    )
+    slopes = np.gradient(band_quantiles, at, axis=1)
+    common, slope = share @ centre + p @ band_quantiles, p @ slopes
     rank = np.interp(corrective, common, at)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
-    # These are the means of g_b given U, and given U and s.
+    # The two arrays have the means of g_b given U, and given both U and s.
     given_rank = _mean_in(cell, _CELLS, g, table)
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
-    steep = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
-    alpha = steep * (g - given_both[band, cell]) + given_rank[cell]
+    slope_ratio = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
+    alpha = slope_ratio * (g - given_both[band, cell]) + given_rank[cell]
     # A row influences the distribution at its s, the common quantiles, and the frequency of its s.
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
-    law = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
-    law += (centre[:, None] + laws[band] - step * slopes[band]) @ given_rank[grid]
-    law /= _LEVELS
-    debiased = one * mean[:, None] + g * (corrective - mean)[:, None]
-    return np.asarray(debiased + alpha * (costs.cost - best)[:, None] + law - share @ law)
+    influence = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
+    influence += (centre[:, None] + band_quantiles[band] - step * slopes[band]) @ given_rank[grid]
+    influence /= _LEVELS
+    debiased = in_band * mean[:, None] + g * (corrective - mean)[:, None]
+    return np.asarray(debiased + alpha * (costs.cost - best)[:, None] + influence - share @ influence)
 
 
 def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
-    """Return a straight line of values (n,) along s, fitted in each band, at each row, (n,)."""
-    influence = np.empty(table.n)
+    """Fit a straight line of values (n,) along s in each band; return the lines' values at the rows, (n,)."""
+    lines = np.empty(table.n)
     for k in np.unique(band):
         rows = band == k
         weight, s = table.weight[rows], table.sensitive[rows]
-        away = s - np.average(s, weights=weight)
-        slope = float(weight @ (away * values[rows])) / max(float(weight @ away**2), 1e-300)
-        influence[rows] = np.average(values[rows], weights=weight) + slope * away
-    return influence
+        deviation = s - np.average(s, weights=weight)
+        slope = float(weight @ (deviation * values[rows])) / max(float(weight @ deviation**2), 1e-300)
+        lines[rows] = np.average(values[rows], weights=weight) + slope * deviation
+    return lines
 
 
-def _law(values: Array, weight: Array, at: Array) -> Array:
+def _weighted_quantiles(values: Array, weight: Array, at: Array) -> Array:
     order = np.argsort(values, kind="stable")
     return quantiles(values[order], weight[order], at)
 
@@ -197,7 +199,8 @@ def repaired(
     figures
         One row for each way to compute the price (with or without s) and each strength: the dependence and
         its floor (HGR, splines), the mean absolute change as a share of the mean price, the share of the
-        exposure whose price changes by more than a tenth, and, with an outcome, the error ÷ the mean's.
+        exposure whose price changes by more than a tenth, and, with an outcome, the error divided by the
+        error of the mean outcome.
     prices
         The audit's rows in their order, with columns for the price, s, and each way and strength.
     """
@@ -212,11 +215,11 @@ def repaired(
     }
     for k in np.unique(fold):
         progress("repairing the price", 0.7 * k / N_FOLDS)
-        out, rest = fold == k, fold != k
+        out, training = fold == k, fold != k
         repair = FairPostprocessor(columns.price, random_state=seed)
-        repair.fit(x[rest], sensitive_features=s[rest], sample_weight=table.weight[rest])
-        for way, own in ((WITH_S, s[out]), (WITHOUT_S, None)):
-            full = repair.predict(x[out], sensitive_features=own, alpha=1.0)
+        repair.fit(x[training], sensitive_features=s[training], sample_weight=table.weight[training])
+        for way, given_s in ((WITH_S, s[out]), (WITHOUT_S, None)):
+            full = repair.predict(x[out], sensitive_features=given_s, alpha=1.0)
             for alpha in ALPHAS:
                 predictions[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
     rows: list[dict[str, str | float]] = []
@@ -237,8 +240,11 @@ def repaired(
                 LOSSES["poisson"] if min(each.min(), price.min()) > 0 <= y.min() else LOSSES["squared_error"]
             )
             mean = np.full(part.n, part.mean(y))
-            error, worst = part.mean(loss.deviances(y, each[known])), part.mean(loss.deviances(y, mean))
-            row["error"] = error / worst
+            error, error_of_mean = (
+                part.mean(loss.deviances(y, each[known])),
+                part.mean(loss.deviances(y, mean)),
+            )
+            row["error"] = error / error_of_mean
         rows.append(row)
     named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
     return pd.DataFrame(rows), pd.DataFrame(

@@ -56,7 +56,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
         if value is not None and not by_level and any(_is_name(row[0]) for row in rows):
             if _are_terms(rows, value[0]):
-                return _of_terms(names, rows, *value, link)
+                return _coefficient_table(names, rows, *value, link)
             if not is_book:
                 _refuse_terms(rows, value[0])
     return FactorTable(sheets, link, is_book=is_book)
@@ -85,28 +85,34 @@ class FactorTable(NamedModel):
             names = [str(each).strip().lower() for each in header]
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
-            of_factor, of_level, value = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
-            of_ends = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
-            if of_factor is None or value is None or (of_level is None and len(of_ends) < 2):
+            factor_place, level_place, value = (
+                _index_of(names, _FACTOR),
+                _index_of(names, _LEVEL),
+                _value_of(names),
+            )
+            band_places = [place for each in (_FROM, _TO) if (place := _index_of(names, each)) is not None]
+            if factor_place is None or value is None or (level_place is None and len(band_places) < 2):
                 continue
-            rows, (at, what) = [row for row in rows if row[value[0]] != ""], value
-            if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
+            rows, (at, kind) = [row for row in rows if row[value[0]] != ""], value
+            if (second := _index_of(names, ("level2",))) is not None and any(
+                row[second] != "" for row in rows
+            ):
                 hint = "Fit the two factors as one factor, whose levels are pairs of levels."
                 raise refused(
                     "the table has coefficients of two levels (level2), which fairdash does not support", hint
                 )
-            levels = ["" if of_level is None else row[of_level] for row in rows]
-            if len(of_ends) == 2:
-                ends = [pd.Series([row[place] for row in rows]) for place in of_ends]
-                bands = band_texts(pd.Series([row[of_factor] for row in rows]), *ends)
+            levels = ["" if level_place is None else row[level_place] for row in rows]
+            if len(band_places) == 2:
+                ends = [pd.Series([row[place] for row in rows]) for place in band_places]
+                bands = band_texts(pd.Series([row[factor_place] for row in rows]), *ends)
                 levels = bands.fillna(pd.Series(levels)).tolist()
-            cells = [(row[of_factor], level, row[at]) for row, level in zip(rows, levels, strict=True)]
-            return self._long(cells, what, link)
+            cells = [(row[factor_place], level, row[at]) for row, level in zip(rows, levels, strict=True)]
+            return self._relativities(cells, kind, link)
         return self._by_sheets(sheets, link)
 
     def _by_sheets(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
         cells: list[Row] = []
-        skipped, whats = [], set()
+        skipped, kinds = [], set()
         for title, rows in sheets.items():
             if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
                 cells += [("base", "", each) for each in numbers]
@@ -115,18 +121,18 @@ class FactorTable(NamedModel):
             if value is None or len(rows[0]) < 2:
                 skipped.append(title)
                 continue
-            at, what = value
+            place, kind = value
             first = str(rows[0][0]).strip()
             name = title if first.lower() in _LEVEL else first
-            cells += [(name, row[0], row[at]) for row in rows[1:] if row[at] != ""]
-            whats.add(what)
-        if len(whats) != 1:
+            cells += [(name, row[0], row[place]) for row in rows[1:] if row[place] != ""]
+            kinds.add(kind)
+        if len(kinds) != 1:
             raise refused("the table has no columns of factors, levels and relativities", _FORM)
         if skipped:
-            self.remarks += (f"These sheets hold no factor and are not used: {few(skipped)}.",)
-        return self._long(cells, whats.pop(), link)
+            self.remarks += (f"These sheets contain no factor and are not used: {few(skipped)}.",)
+        return self._relativities(cells, kinds.pop(), link)
 
-    def _long(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
+    def _relativities(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
         """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
             raise refused("there is text among the relativities", "Correct these cells.")
@@ -190,14 +196,14 @@ def _cells_of(content: bytes) -> Cells:
     return [list(map(str, frame.columns)), *cells.to_numpy().tolist()]
 
 
-def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
+def _index_of(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((names.index(each) for each in wanted if each in names), None)
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
     """Return the column that contains a table's values, and the kind of value."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
-        if (place := _place(names, wanted)) is not None:
+        if (place := _index_of(names, wanted)) is not None:
             return place, what
     return None
 
@@ -216,13 +222,13 @@ def _is_name(cell: Any) -> bool:
     return isinstance(cell, str) and cell.strip() != ""
 
 
-def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
+def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
     """Return the coefficients by name of the term."""
     by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
         by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
-    is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
-    if link == "log" and not is_told and min(value for _, value in by_term) > 0:
+    is_stated = names[place] in (*_RELATIVITY, *_COEFFICIENT)
+    if link == "log" and not is_stated and min(value for _, value in by_term) > 0:
         raise refused(
             "all numbers in the table are above 0, and the header does not say whether they are coefficients "
             "or relativities",
@@ -234,15 +240,19 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
     """Raise an error for terms without numbers, and for tables that do not have exactly one intercept."""
-    # A single text in a column of numbers makes all its values texts.
+    # If one cell in a column of numbers is text, the whole column is read as text.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
-    if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
+    if without_number := [
+        str(row[0]) for row, is_missing in zip(rows, numbers.isna(), strict=True) if is_missing
+    ]:
         raise refused(
-            f"{few(none)} has no number" if len(none) == 1 else f"{few(none)} have no numbers",
+            f"{few(without_number)} has no number"
+            if len(without_number) == 1
+            else f"{few(without_number)} have no numbers",
             "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
-        "the table has no base rate, or intercept, or several",
+        "the table must have exactly one base rate or intercept",
         "Keep one row “base rate” or “(Intercept)”. If a model has no intercept, enter a coefficient of 0.",
     )
 

@@ -48,7 +48,7 @@ _READERS = {
     "onnx": "fairdash.tables.model_files.onnx_graph:OnnxModel",
 }
 #: Maximum number of bytes of an answer that is not an array.
-_MAX_WORDS = 10**8
+_MAX_HEADER_BYTES = 10**8
 
 
 def read_model(
@@ -120,10 +120,10 @@ class ForeignModel:
 
     def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the answer of the process, or stop the process if it takes too long."""
-        late = Event()
+        timed_out = Event()
 
         def end() -> None:
-            late.set()
+            timed_out.set()
             self._process.kill()
 
         timer = Timer(MAX_SECONDS, end)
@@ -136,7 +136,7 @@ class ForeignModel:
             reply, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
-            raise self._refusal(is_late=late.is_set()) from error
+            raise self._refusal(is_late=timed_out.is_set()) from error
         timer.cancel()
         if "error" in reply:
             problems = [errors.Problem(**each) for each in reply["problems"]]
@@ -152,15 +152,15 @@ class ForeignModel:
             self._process.kill()
             code = self._process.wait()
         self._errors.seek(0)
-        words = self._errors.read().decode(errors="replace")
+        output = self._errors.read().decode(errors="replace")
         self.close()
         if is_late:
             return refused(f"the model needs more than {MAX_SECONDS} s", hint)
-        if "MemoryError" in words or "bad_alloc" in words:
+        if "MemoryError" in output or "bad_alloc" in output:
             return refused(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
         # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
-        if code > 0 and "Traceback" in words:
-            return RuntimeError(f"the process that reads the model's file failed:\n{words}")
+        if code > 0 and "Traceback" in output:
+            return RuntimeError(f"the process that reads the model's file failed:\n{output}")
         return refused("the process that reads it stopped: the file is damaged or too large", hint)
 
 
@@ -186,10 +186,10 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     head = pipe.read(16)
     if len(head) < 16:
         raise EOFError
-    words, size = struct.unpack("<QQ", head)
-    if words > _MAX_WORDS or size > most:
+    length, size = struct.unpack("<QQ", head)
+    if length > _MAX_HEADER_BYTES or size > most:
         raise ValueError("the answer is too long")
-    header, body = json.loads(pipe.read(words)), pipe.read(size)
+    header, body = json.loads(pipe.read(length)), pipe.read(size)
     if len(body) < size:
         raise EOFError
     return header, body
@@ -213,14 +213,14 @@ def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
 
 
 def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
-    arrays, made = io.BytesIO(body), {}
+    arrays, unpacked = io.BytesIO(body), {}
     for name, levels in columns:
         cells = np.load(arrays, allow_pickle=False)
-        made[name] = cells if levels is None else np.array([*levels, None], dtype=object)[cells]
-    return pd.DataFrame(made)
+        unpacked[name] = cells if levels is None else np.array([*levels, None], dtype=object)[cells]
+    return pd.DataFrame(unpacked)
 
 
-def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
+def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
         # Libraries would spend seconds loading scikit-learn for estimators that are not used here.
@@ -257,7 +257,7 @@ def main() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             if "open" in header:
-                model = _opened(body, header["open"])
+                model = _open_model(body, header["open"])
                 description = {"link": model.link, "remarks": model.remarks, "about": model.about}
                 _send(answers, description | {"columns": model.columns})
                 continue

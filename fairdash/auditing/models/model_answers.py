@@ -2,8 +2,9 @@
 
 Changing one column with all others fixed describes only the model: if columns are related, such customers may
 not exist. For each column, two prices are compared: the mean over the column's values among rows with the
-lowest s, and the mean over its values among rows with the highest s. For s itself, the comparison is between
-its two ends. For a proxy, the comparison shows the effect of the proxy's change along s.
+lowest s, and the mean over its values among rows with the highest s. If the column is s, its lowest and its
+highest values are compared. If the column is a proxy, the comparison shows the effect of the proxy's change
+along s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -37,13 +38,14 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Maximum number of rows that are priced again for each value of a column, and share of rows at an end of s.
+#: Maximum number of rows whose price is computed for each value of a column, and share of the rows that count
+#: as those with the lowest s or with the highest s.
 MAX_ROWS, END = 2_000, 0.1
 #: Levels of the quantiles that represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Maximum relative difference of equal prices, because files contain numbers of 32 bits.
-_SAME = 1e-4
+#: Maximum relative difference of two prices that count as equal, because files contain 32-bit numbers.
+_PRICE_TOLERANCE = 1e-4
 
 
 def priced(
@@ -64,38 +66,40 @@ def priced(
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
     inputs = [str(each) for each in frame.columns if each != check_column]
-    taken = inputs if known is None else [str(each) for each in known]
-    for each in taken:
+    used = inputs if known is None else [str(each) for each in known]
+    for each in used:
         what = "The model uses this column, but the table does not contain it"
         checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    what = "The table has no such column to compare the price with"
+    what = "The table does not have the column of prices to compare"
     checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
     what = f"“{link}” is not a known link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
-    checks.require(isinstance(model, bytes) or callable(predict), "model", "It can't price", hint)
+    checks.require(
+        isinstance(model, bytes) or callable(predict), "model", "The model can't compute prices", hint
+    )
     checks.finish()
     notes: list[str] = []
-    own: Link = "log" if _predicts_logs(model) else "identity"
+    default_link: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        given = None if columns is None else taken
-        file = ForeignModel(model, columns=given, table=inputs, output=output, link=link)
-        predict, own, taken = file.predict, file.link, file.columns
+        stated = None if columns is None else used
+        file = ForeignModel(model, columns=stated, table=inputs, output=output, link=link)
+        predict, default_link, used = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
-    is_log = (own if link == "auto" else link) == "log"
+    is_log = (default_link if link == "auto" else link) == "log"
     if is_log:
         notes.append("The price is exp of the model's output.")
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            prices = np.asarray(predict(rows[taken]), dtype=float)
+            prices = np.asarray(predict(rows[used]), dtype=float)
         except FairdashError:
             raise
         except Exception as error:  # A user's model may raise any error.
-            listed = ", ".join(f"“{each}”" for each in taken)
+            listed = ", ".join(f"“{each}”" for each in used)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
@@ -109,7 +113,7 @@ def priced(
         return prices
 
     # The additional answer about the model changes only these columns.
-    price.columns = taken  # type: ignore[attr-defined]
+    price.columns = used  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
         notes.insert(0, compared(prices, frame[check_column], check_column))
@@ -124,38 +128,38 @@ def _predicts_logs(model: Any) -> bool:
     )
 
 
-def compared(made: Array, given: pd.Series, name: str) -> str:
+def compared(prices: Array, given: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     known = given.notna().to_numpy()
-    ours, wanted = made[known], given[known].to_numpy(dtype=float)
-    scale = max(float(np.abs(wanted).mean()), 1e-300)
+    computed, stated = prices[known], given[known].to_numpy(dtype=float)
+    scale = max(float(np.abs(stated).mean()), 1e-300)
 
-    def alike(values: Array) -> NDArray[np.bool_]:
-        return np.isclose(values, wanted, rtol=_SAME, atol=1e-6 * scale)
+    def matches(values: Array) -> NDArray[np.bool_]:
+        return np.isclose(values, stated, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
 
-    off = ~alike(ours)
-    if not off.any():
-        return f"The model's price is “{name}” in all {len(ours):,} rows that have it."
-    places = np.flatnonzero(known)
-    worst = int(np.argmax(np.abs(ours - wanted)))
+    differs = ~matches(computed)
+    if not differs.any():
+        return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
+    row_numbers = np.flatnonzero(known)
+    worst = int(np.argmax(np.abs(computed - stated)))
     sentence = (
-        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(ours):,} rows, most in row "
-        f"{places[worst] + 1:,}: {amount(ours[worst])} instead of {amount(wanted[worst])}."
+        f"{DIFFERS} from “{name}” in {int(differs.sum()):,} of {len(computed):,} rows, most in row "
+        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(ours / wanted))
-        for is_it, words in (
+        ratio = float(np.median(computed / stated))
+        for is_match, words in (
             (
-                alike(np.exp(ours)),
+                matches(np.exp(computed)),
                 "The model's price is the logarithm of this column: choose the link “log”.",
             ),
             (
-                alike(np.log(ours)),
+                matches(np.log(computed)),
                 "The model's price is the exponential of this column: choose the link “identity”.",
             ),
-            (alike(ours / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
+            (matches(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
         ):
-            if is_it.all():
+            if is_match.all():
                 return f"{sentence} {words}"
     return sentence
 
@@ -172,7 +176,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
     """Return the mean price of each row over several values of one column, (n,)."""
-    return np.asarray(sum(share * model(_with(rows, column, value)) for value, share in nodes))
+    return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
 def flips(
@@ -182,7 +186,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's change in price, (n,), if a column changes from the low to the high end of s."""
+    """Return each row's change in price, (n,), if a column changes from its values at low s to high s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -195,7 +199,7 @@ def ask_model(
     customer: Any = None,
     tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
-    """Add the answer on the model's behaviour along its first sensitive attribute.
+    """Add the answer on the model's behaviour along the audit's first sensitive attribute.
 
     The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
     mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;
@@ -211,15 +215,15 @@ def ask_model(
         raise OptionError.of(
             "fairdash can't audit a model along probabilities of classes", hint, column="model"
         )
-    whole = frame[frame[name].notna()]
-    drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MAX_ROWS]
-    rows = whole.iloc[np.sort(drawn)]
-    ends = _ends(whole, name, price)
+    known_rows = frame[frame[name].notna()]
+    sample = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(known_rows))[:MAX_ROWS]
+    rows = known_rows.iloc[np.sort(sample)]
+    ends = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
-    moves, along = [], []
+    changes, along = [], []
     for column in columns:
         tell()
-        values = nodes_of(whole[column])
+        values = nodes_of(known_rows[column])
         if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
         low, high = (nodes_of(end[column]) for end in ends)
@@ -229,24 +233,25 @@ def ask_model(
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
-        moves.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
+        changes.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
         along += [
-            {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
+            {"column": column, "at": str(v), "value": model(_with_value(rows, column, v)).mean()}
+            for v, _ in values
         ]
     tables = {
-        "flips": pd.DataFrame(moves).sort_values(
+        "flips": pd.DataFrame(changes).sort_values(
             "mean_change", key=np.abs, ascending=False, ignore_index=True
         )
-        if moves
+        if changes
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
         "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
         named = tables["flips"]["column"].tolist()
-        customer_tables, more = _customer(frame, model, customer, columns=named, name=name)
+        customer_tables, customer_sentence = _customer(frame, model, customer, columns=named, name=name)
         tables |= customer_tables
-        sentences = (*sentences, more)
+        sentences = (*sentences, customer_sentence)
     answer = Answer(
         question=NUMBER, title=TITLE, sentence=sentences[0], more=sentences[1:], tables=tuple(tables)
     )
@@ -257,16 +262,16 @@ def ask_model(
     )
 
 
-def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
+def _with_value(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
     return rows.assign(**{column: pd.Series(value, index=rows.index, dtype=rows[column].dtype)})
 
 
 def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
     """Return whether the model uses a column."""
-    return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
+    return any(not np.array_equal(model(_with_value(rows, column, value)), base) for value, _ in nodes)
 
 
-def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _rows_at_extremes(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows with the lowest and the highest tenth of s or, for classes, the classes with the lowest
     and the highest mean price."""
     s = frame[name]
@@ -281,25 +286,25 @@ def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.
 
 def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, ...]:
     row_of_s = table[table["column"] == name]
-    itself = f"The model's price does not change with “{name}” alone."
+    direct_effect = f"The model's price does not change with “{name}” alone."
     if len(row_of_s):
         row = row_of_s.iloc[0]
-        itself = (
+        direct_effect = (
             f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
             f"{percent(row['mean_change'])} of the mean price on average, and by more than {delta} "
             f"for {percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
-    through = f"Among the columns related to “{name}”, no other column changes the price."
+    other_effect = f"Among the columns related to “{name}”, no other column changes the price."
     if len(others) and abs(others["mean_change"].iloc[0]) > 0:
         first = others.iloc[0]
-        through = (
+        other_effect = (
             f"Among the columns that vary with “{name}”, “{first['column']}” changes the price most: "
             f"{percent(first['mean_change'])} of the mean price on average, and more than "
             f"{delta} for {percent(first['beyond'])} of the rows."
         )
     return (
-        f"{itself} {through}",
+        f"{direct_effect} {other_effect}",
         f"One column is changed at a time, in {n:,} rows. Customers with such values may not exist.",
     )
 
@@ -320,9 +325,9 @@ def _customer(
         near = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
     else:
         near = frame[s == s[label]]
-    beside, everyone = model(near), float(model(frame[s.notna()]).mean())
-    lower = float((beside < price).mean())
-    moved = pd.DataFrame(
+    prices_nearby, mean_of_all = model(near), float(model(frame[s.notna()]).mean())
+    lower = float((prices_nearby < price).mean())
+    effects = pd.DataFrame(
         [
             {
                 "column": column,
@@ -333,12 +338,14 @@ def _customer(
         ],
         columns=["column", "value", "change"],
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
-    facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
+    facts = {"price": price, "mean_near_in_s": float(prices_nearby.mean()), "mean_of_all": mean_of_all}
     sentence = (
         f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
-    if len(moved):
-        sentence += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
+    if len(effects):
+        sentence += (
+            f" “{effects['column'][0]}” changes this price most: {amount(float(effects['change'][0]))}."
+        )
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
-    return {"customer": summary, "customer_columns": moved}, sentence
+    return {"customer": summary, "customer_columns": effects}, sentence

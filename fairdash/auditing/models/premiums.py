@@ -7,8 +7,8 @@ policies, so the rows of one policy are in one fold.
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
 E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the mean of μ(x, s)
 over the s of all policies (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over s,
-where each policy keeps its rank among those with its s and all s have the same distribution. Hyperaware:
-E[corrective|x] (Côté, Côté and Charpentier 2025).
+where each policy keeps its rank among policies with the same s, and the premiums have the same distribution
+at every s. Hyperaware: E[corrective|x] (Côté, Côté and Charpentier 2025).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Array = NDArray[np.float64]
 Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Weight, in rows, of the overall mean in the mean of a level that determines the order of levels.
-_SHRINK = 20
-#: Premiums by id, ordered from the full use of s to no use.
+#: Weight, in rows, of the overall mean in the shrunk mean of a level. These means order the levels.
+_PRIOR_ROWS = 20
+#: Premiums by id, from the premium that uses s fully to the premium that does not use s.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
     {
         "best_estimate": "Best estimate",
@@ -53,15 +53,15 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
 #: Differences of two premiums for each policy, as a map of ids to names.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
-        "proxy_effect": "unaware less aware",
+        "proxy_effect": "unaware minus aware",
         "risk_spread": "highest minus lowest best estimate over s",
-        "cost_of_parity": "corrective less best estimate",
+        "cost_of_parity": "corrective minus best estimate",
     }
 )
 #: Maximum number of values that represent the distribution of s.
 N_NODES = 30
-#: Factor of the kernel's width in :func:`corrective_of`, relative to the rule for a smooth curve.
-_NEARER = 0.25
+#: Ratio of the kernel's width in :func:`corrective_of` to the usual width for a smooth curve.
+_WIDTH_RATIO = 0.25
 #: Maximum number of rows to fit and evaluate models, and number of folds.
 MAX_ROWS = 30_000
 N_FOLDS = 3
@@ -87,12 +87,12 @@ class Fitted:
         Means are weighted by `weight`.
         """
         overall = float(weight @ y / weight.sum())
-        drawn = _SHRINK * float(weight.mean())
+        prior_weight = _PRIOR_ROWS * float(weight.mean())
         means = {}
         for name in features:
             if not is_numeric_dtype(features[name]):
                 sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
-                means[str(name)] = (sums["wy"] + drawn * overall) / (sums["w"] + drawn)
+                means[str(name)] = (sums["wy"] + prior_weight * overall) / (sums["w"] + prior_weight)
         fitted = cls(model=model, means=means, overall=overall)
         model.fit(fitted.encode(features, *more), y, sample_weight=weight)
         return fitted
@@ -121,19 +121,19 @@ class Fitted:
         return predictions
 
 
-#: A price depends on the features with little noise, even in a class of 20 rows; costs are mostly noise; a
-#: conditional mean is smooth.
-OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
-OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
-OF_A_MEAN: Trees = {"max_iter": 60}
+#: Options of trees for three targets. A price has little noise given the features, even in a class of 20
+#: rows. A cost is mostly noise. A conditional mean is smooth.
+PRICE_TREES: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
+COST_TREES: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
+MEAN_TREES: Trees = {"max_iter": 60}
 #: Package that networks need. Without it, trees still give every answer, but no networks check the trees.
-OF_NETWORKS = "torch"
+NETWORKS_PACKAGE = "torch"
 NO_NETWORKS = (
     "The second kind of model, networks, was left out, because it needs the package torch. "
-    f'Install it: pip install "fairdash[{EXTRA_OF[OF_NETWORKS]}]".'
+    f'Install it: pip install "fairdash[{EXTRA_OF[NETWORKS_PACKAGE]}]".'
 )
-#: Minimum rows per mini-batch and steps per epoch: a step's run time hardly depends on its number of rows.
-_MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
+#: Minimum number of rows per mini-batch, and steps per epoch. More rows hardly lengthen a step.
+_MIN_ROWS_PER_STEP, _STEPS_PER_EPOCH = 256, 40
 
 
 def fit_trees(
@@ -148,8 +148,8 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
     """Predict y (n,) at each row by trees fitted on the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
-        seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
-        fitted = fit_trees(trees, table.features[~fold], seen, weight, *others, random_state=random_state)
+        targets, weight, *others = (each[~fold] for each in (y, table.weight, *more))
+        fitted = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
         predictions[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
     return predictions
 
@@ -157,7 +157,7 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
 def networks_out_of_fold(
     table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
-    """Predict y (n,) out of fold by fairdash's standard networks, trained as one stack."""
+    """Predict y (n,) out of fold by fairdash's standard networks, trained together as one stack."""
     from fairdash.data.dataset import Dataset
     from fairdash.training.device import resolve_device
     from fairdash.training.methods import STANDARD
@@ -167,7 +167,7 @@ def networks_out_of_fold(
 
     folds = folds_of(table)
     n_learned = min(int((~fold).sum()) for fold in folds)
-    batch = max(_MIN_ROWS_A_STEP, n_learned // _STEPS_AN_EPOCH)
+    batch = max(_MIN_ROWS_PER_STEP, n_learned // _STEPS_PER_EPOCH)
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
@@ -252,13 +252,13 @@ class Costs:
     @cached_property
     def by_networks(self) -> Array | None:
         """Best estimate by networks, (n,), fitted without the row; None if torch is not installed."""
-        if not has(OF_NETWORKS):
+        if not has(NETWORKS_PACKAGE):
             return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
         predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # Networks and trees are compared by the same loss, so the prediction has the limits of the trees.
+        # The loss that compares networks with trees may need positive values, so the trees' range applies.
         best = self.premiums["best_estimate"]
         return np.clip(predicted, best.min(), best.max())
 
@@ -271,7 +271,8 @@ class Costs:
 
     @property
     def loss(self) -> Loss:
-        """Id of the loss: the Poisson deviance if no amount is negative, otherwise the squared error."""
+        """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise squared
+        error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
@@ -358,26 +359,26 @@ def learn_costs(
 
 
 def _trees_for(y: Array) -> Trees:
-    return OF_A_COST if y.min() >= 0 else OF_A_MEAN
+    return COST_TREES if y.min() >= 0 else MEAN_TREES
 
 
 def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
     """Return values with the same distribution at every s, by the rank of `best` (n,) among rows of equal s.
 
     The distribution given s is estimated from rows with similar s
-    (:func:`fairdash.training.references.fit_barycentre`), in a narrower kernel than for a smooth curve,
-    because trees have steps. `learned` (n,) marks the rows from which distributions are learned, by default
-    all rows.
+    (:func:`fairdash.training.references.fit_barycentre`), with a narrower kernel than for a smooth curve,
+    because predictions of trees have steps. `learned` (n,) marks the rows from which distributions are
+    learned, by default all rows.
     """
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
-    bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
-    of_s = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
-    fitted = fit_barycentre(best[rows], table.sensitive[rows], **of_s)
+    bandwidth = _WIDTH_RATIO * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
+    options = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
+    fitted = fit_barycentre(best[rows], table.sensitive[rows], **options)
     return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
 
 
 def share_explained_in_words(costs: Costs) -> str:
-    """Phrase for the measure of fit of costs."""
+    """Return the name of the measure by which models of cost are evaluated."""
     return "share of the deviance" if costs.loss is POISSON else "R²"
 
 

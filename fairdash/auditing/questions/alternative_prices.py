@@ -2,8 +2,9 @@
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
 10 are audited on the same rows, folds and points, and the difference of each number is reported. Intervals of
-differences are paired. For curves, they use the difference between each unit's contributions to both numbers.
-All other intervals leave out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
+differences are paired. For curves, the interval uses, for each unit, the difference of its contributions to
+both numbers. All other intervals come from a jackknife that leaves out a twentieth of the units at a time
+(Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Suffixes of the columns with a number and its limits, and the fields of an estimate.
-_ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
+#: Suffixes of the columns with an estimate and its limits, and the fields of the estimate in these columns.
+_LIMITS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
 
@@ -58,9 +59,10 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
     the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and the best estimate's share minus it (``less``). ``premium_curves`` has the columns of a curve's
-    band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price. ``premium_differences`` has
-    one row per difference with its distribution over policies, in units of the price.
+    rows, and by how much this share is below the best estimate's (``less``). ``premium_curves`` has the
+    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    ``premium_differences`` has one row per difference with its distribution over policies, in units of the
+    price.
     """
     data = data.on("expected_cost", "outcome", "features")
     costs = data.costs
@@ -74,24 +76,24 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     table, y, loss = costs.table, costs.judged_by, costs.loss
     mean, basis = table.mean_price, basis_of(table)
     best = costs.premiums["best_estimate"]
-    gaps, less, rows, curves = {}, {}, [], []
+    gaps, lost_fit, rows, curves = {}, {}, [], []
     for name, premium in {"price": table.price, **costs.premiums}.items():
         curve = fit_curve(premium, table, basis)
         gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
-        less[name] = gained(y, premium, best, table, loss)
+        lost_fit[name] = gained(y, premium, best, table, loss)
         uf = typical_gap(replace(table, price=premium), basis, curve)[1]
         curves.append(band.assign(premium=name))
         row = {"premium": name, "mean": table.mean(premium) / mean}
-        row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _ENDS.items()}
+        row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _LIMITS.items()}
         row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
-        rows.append(row | {"less" + end: getattr(less[name], each) for end, each in _ENDS.items()})
+        rows.append(row | {"less" + end: getattr(lost_fit[name], each) for end, each in _LIMITS.items()})
     along = pd.concat(curves, ignore_index=True)
     averages = premium_averages(costs, random_state=data.seed)
     ones = np.ones(table.n)
     sizes = {name: ratio_of_means(np.abs(each), ones, table) for name, each in costs.differences.items()}
     return Part(
         sentences=(
-            *_premiums_in_words(gaps, sizes, less["corrective"], costs),
+            *_premiums_in_words(gaps, sizes, lost_fit["corrective"], costs),
             _averages_in_words(averages, table),
             features_in_words(data.table),
         ),
@@ -134,7 +136,7 @@ def _no_costs(table: AuditTable) -> str:
 
 
 def _premiums_in_words(
-    gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], less: Estimate, costs: Costs
+    gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], lost_fit: Estimate, costs: Costs
 ) -> tuple[str, ...]:
     """Return the answer to question 8 and further sentences."""
     columns, mean = costs.table.columns, costs.table.mean_price
@@ -142,16 +144,16 @@ def _premiums_in_words(
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     networks = costs.fit_networks
-    second = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
+    networks_in_words = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
     return (
         f"We estimated five premiums from “{learned}”. The largest gaps of these premiums along “{name}”, as "
         f"shares of the mean price, are: {listed}.",
-        f"Fit of the models: {fit_of(costs)}{second}",
+        f"Fit of the models: {fit_of(costs)}{networks_in_words}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
         f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "
         "mean price on average (corrective premium minus best estimate). The corrective premiums explain "
-        f"{points(less)} less of the {loss_in_words(costs)}.",
+        f"{points(lost_fit)} less of the {loss_in_words(costs)}.",
         "Train a front on this table to get premiums between these five, with the error of each.",
     )
 
@@ -170,7 +172,7 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     )
 
 
-_LEFT_OUT = 20
+_JACKKNIFE_GROUPS = 20
 
 
 def how_do_they_compare(data: AuditData, before: Answered) -> Part:
@@ -208,7 +210,7 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     """Tabulate the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Numbers are shares of each price's own mean, or in the units of the measures. If a number has no paired
+    Each number is a share of the mean of its price, or in the unit of its measure. If a number has no paired
     interval, its limits are missing.
     """
     numbers = [
@@ -219,25 +221,25 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     table = table.rename(columns={"value": "price", "value_other": "candidate"})
     table["difference"] = table["candidate"] - table["price"]
-    errors = {**dict(_of_curves(first, other)), **dict(_jackknife_widths(first, other))}
-    off = table["measure"].map(errors).astype(float)
-    table["ci_low"], table["ci_high"] = table["difference"] - off, table["difference"] + off
+    errors = {**dict(_widths_of_curves(first, other)), **dict(_jackknife_widths(first, other))}
+    half_width = table["measure"].map(errors).astype(float)
+    table["ci_low"], table["ci_high"] = table["difference"] - half_width, table["difference"] + half_width
     return table.sort_values("question", kind="stable").reset_index(drop=True)
 
 
-def _gaps(of: Answered) -> Iterator[dict[str, object]]:
+def _gaps(answered: Answered) -> Iterator[dict[str, object]]:
     """Yield a row per criterion with the estimate that is compared with the threshold."""
-    for name, each in of.criteria.items():
+    for name, each in answered.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
-def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
+def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Yield each measure of a curve with half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
-        for of in (first, other):
-            each = of.criteria[name]
+        for answered in (first, other):
+            each = answered.criteria[name]
             if each.curve is not None and isinstance(each.found, Gap):
                 parts.append(
                     _share_of_mean(
@@ -245,7 +247,7 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
                     )
                 )
         if parts:
-            yield name, _off(parts)
+            yield name, _half_width(parts)
     if first.data.table.classes:
         return
     for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
@@ -255,36 +257,36 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
             y = above_base(table.price, data.cost, table.weight) if earned else table.price
             curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
             parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
-        yield from ((name, _off(parts)) for name in names)
+        yield from ((name, _half_width(parts)) for name in names)
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
     """Return each unit's contribution to the error of a gap, as a share of the mean price, (U,)."""
-    value, of_units = curve.difference(low, high, table)
-    of_mean = table.per_unit(table.share * (table.price - mean))
-    return np.asarray((of_units - value / mean * of_mean) / mean)
+    value, unit_errors = curve.difference(low, high, table)
+    mean_errors = table.per_unit(table.share * (table.price - mean))
+    return np.asarray((unit_errors - value / mean * mean_errors) / mean)
 
 
-def _off(parts: list[Array]) -> float:
-    apart = parts[1] - parts[0]
-    return Z * float(np.sqrt(apart @ apart))
+def _half_width(parts: list[Array]) -> float:
+    difference = parts[1] - parts[0]
+    return Z * float(np.sqrt(difference @ difference))
 
 
 def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each other measure with half the width of its interval, from a jackknife over groups of units."""
-    reasons = []
+    """Yield each remaining measure with half the width of its interval, by a jackknife over unit groups."""
+    estimates = []
     for data in (first.data, other.data):
-        # One prediction of the curve, out of fold, serves all subsets of rows.
+        # The curve is predicted out of fold only once, for all subsets of rows.
         predicted = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
-        judged = data.on("outcome")
-        fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)
+        judged_data = data.on("outcome")
+        fold, judged_fold = data.table.folds(_JACKKNIFE_GROUPS), judged_data.table.folds(_JACKKNIFE_GROUPS)
         rows = [
-            _numbers(data.table, fold != out, predicted) | _of_cost(judged, of_judged != out)
-            for out in range(_LEFT_OUT)
+            _numbers(data.table, fold != out, predicted) | _cost_measures(judged_data, judged_fold != out)
+            for out in range(_JACKKNIFE_GROUPS)
         ]
-        reasons.append(pd.DataFrame(rows))
-    off = np.sqrt((_LEFT_OUT - 1) * (reasons[1] - reasons[0]).var(ddof=0))
-    yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
+        estimates.append(pd.DataFrame(rows))
+    half_width = np.sqrt((_JACKKNIFE_GROUPS - 1) * (estimates[1] - estimates[0]).var(ddof=0))
+    yield from (float(student.ppf(0.975, _JACKKNIFE_GROUPS - 1)) * half_width).items()
 
 
 def _numbers(table: AuditTable, rows: NDArray[np.bool_], predicted: Array) -> dict[str, float]:
@@ -295,7 +297,7 @@ def _numbers(table: AuditTable, rows: NDArray[np.bool_], predicted: Array) -> di
     return {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
 
 
-def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
+def _cost_measures(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
     """Return the measures of one price against the outcome, if any, on the rows that a mask (n,) selects."""
     table = data.table.take(rows)
     if table.outcome is None:
@@ -306,24 +308,25 @@ def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.DataFrame]) -> str:
-    both = {
+    gaps = {
         name: float(values[0])
         for name, values in tables["two_prices"].query("measure == 'independence'").items()
         if name not in ("question", "measure")
     }
-    dearer = table.mean((second.price > table.price).astype(float))
+    share_paying_more = table.mean((second.price > table.price).astype(float))
     names = table.columns.price, second.columns.price
     along = tables["change_along_s"]
-    ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
-    places = [
+    extremes = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
+    changes = [
         f"{table.money(each['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
         f"{table.s_range(each['low'], each['high'])}"
-        for each in ends
+        for each in extremes
     ]
     return (
-        f"The largest gap is {percent(both['price'])} of the mean price with “{names[0]}” and "
-        f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
-        f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
-        f"{table.everyone} would pay more, and the mean price would be {table.money(second.mean_price)} "
-        f"instead of {table.money(table.mean_price)}. The change ranges from {places[0]} to {places[1]}."
+        f"The largest gap is {percent(gaps['price'])} of the mean price with “{names[0]}” and "
+        f"{percent(gaps['candidate'])} with “{names[1]}”, a difference of {percent(gaps['difference'])} "
+        f"({percent(gaps['ci_low'])} to {percent(gaps['ci_high'])}). With “{names[1]}”, "
+        f"{percent(share_paying_more)} of {table.everyone} would pay more, and the mean price would be "
+        f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. The change ranges "
+        f"from {changes[0]} to {changes[1]}."
     )

@@ -21,9 +21,9 @@ from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models.premiums import (
     MAX_ROWS,
+    NETWORKS_PACKAGE,
     NO_NETWORKS,
-    OF_A_PRICE,
-    OF_NETWORKS,
+    PRICE_TREES,
     Costs,
     Fitted,
     explained,
@@ -50,11 +50,11 @@ Array = NDArray[np.float64]
 MAX_EXPLAINED = 2_000
 #: A price uses s directly if s improves the surrogate by more than this share of the price's variance. Trees
 #: are never exact, so s may slightly reduce their error even if the price does not use s.
-USES_ITSELF = 0.005
+MIN_DIRECT_USE = 0.005
 #: Display names of the models of the price.
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
-BY_NETWORKS = "the price, by networks in place of trees"
+NETWORKS_MODEL = "the price, predicted by networks"
 _NO_SHARES = (
     "To divide the link among the columns, install the package shap: "
     f'pip install "fairdash[{EXTRA_OF["shap"]}]".'
@@ -74,14 +74,14 @@ def through_what(data: AuditData, _: Answered) -> Part:
     table, name = data.on("features").table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
-    spread = f"“{name}” explains {within(uf)} of the price's variance."
+    explained_by_s = f"“{name}” explains {within(uf)} of the price's variance."
     # A price may use s in interactions with other columns although its averages do not differ along s.
     if table.features.columns.empty or not varies(table.price):
-        more = [_NO_FEATURES] if table.features.columns.empty else []
-        return Part(sentences=(spread, *more), measures=tuple(measures))
-    fits, itself, whole, shares = drivers_of(table, random_state=data.seed)
-    measures.append(data.measure("surrogate_share_of_variance", whole, of_price=False))
-    measures.append(data.measure("uses_itself", itself, of_price=False))
+        no_features = [_NO_FEATURES] if table.features.columns.empty else []
+        return Part(sentences=(explained_by_s, *no_features), measures=tuple(measures))
+    fits, direct_use, surrogate_uf, shares = drivers_of(table, random_state=data.seed)
+    measures.append(data.measure("surrogate_share_of_variance", surrogate_uf, of_price=False))
+    measures.append(data.measure("uses_itself", direct_use, of_price=False))
     data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
     proxies, proxy_r2 = _proxies(table, seed=data.seed)
     data.say("Estimating the expected cost", 6, 0.6)
@@ -91,9 +91,9 @@ def through_what(data: AuditData, _: Answered) -> Part:
         measures.append(data.measure("proxy_discrimination", discrimination, of_price=False))
     return Part(
         sentences=(
-            f"{spread} {_parts_in_words(shares, whole, uf)}",
-            _fit_in_words(fits, shares, itself, name),
-            _direct_use_in_words(itself, name),
+            f"{explained_by_s} {_parts_in_words(shares, surrogate_uf, uf)}",
+            _fit_in_words(fits, shares, direct_use, name),
+            _direct_use_in_words(direct_use, name),
             _proxies_in_words(proxies, name),
             _discrimination_in_words(discrimination, costs, fits),
             features_in_words(table),
@@ -111,43 +111,48 @@ def through_what(data: AuditData, _: Answered) -> Part:
     )
 
 
-def _uses_s_directly(itself: Estimate) -> bool:
+def _uses_s_directly(direct_use: Estimate) -> bool:
     """Return whether the price certainly uses s directly; if so, the surrogate has s among its features."""
-    return itself.ci_low > USES_ITSELF
+    return direct_use.ci_low > MIN_DIRECT_USE
 
 
-def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
+def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) -> str:
     """Return a sentence on the features through which the price depends on s, according to the surrogate."""
     if shares.empty:
         return _NO_SHARES
-    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * whole.value)].head(_MAX_NAMED)
-    if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
+    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * surrogate_uf.value)].head(
+        _MAX_NAMED
+    )
+    if uf.ci_low <= 0 or surrogate_uf.ci_low <= 0 or named.empty:
         return "No column contributes detectably."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
-    listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
+    listed = ", ".join(f"“{feature}” {percent(share / surrogate_uf.value)}" for feature, share in pairs)
     return f"In a model of the price, the link comes from these columns: {listed}."
 
 
-def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
+def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, direct_use: Estimate, name: str) -> str:
     """Return a sentence on the surrogate and its fit."""
-    model, too = (WITH, f" and “{name}”") if _uses_s_directly(itself) else (WITHOUT, "")
+    model, suffix = (WITH, f" and “{name}”") if _uses_s_directly(direct_use) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
-    second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
-    divide = "" if shares.empty else " Shapley values divide the link among the columns."
+    networks_in_words = (
+        f", and that of networks is {r2[NETWORKS_MODEL]:.3f}." if NETWORKS_MODEL in r2 else f". {NO_NETWORKS}"
+    )
+    shapley_in_words = "" if shares.empty else " Shapley values divide the link among the columns."
     return (
-        f"The model consists of trees that predict the price from the other columns{too}. The R² of "
-        f"this model on held-out rows is {r2[model]:.3f}{second}{divide}"
+        f"The model consists of trees that predict the price from the other columns{suffix}. The R² of "
+        f"this model on held-out rows is {r2[model]:.3f}{networks_in_words}{shapley_in_words}"
     )
 
 
-def _direct_use_in_words(itself: Estimate, name: str) -> str:
+def _direct_use_in_words(direct_use: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
-    with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
-    if _uses_s_directly(itself):
-        return f"{with_it}. The price uses “{name}” itself, or a related column that the table lacks."
-    if itself.ci_high < USES_ITSELF:
-        return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use “{name}”."
-    return f"{with_it}. The data do not show whether the price uses “{name}” itself."
+    gain_in_words = f"Adding “{name}” itself raises R² by {points(direct_use)}"
+    if _uses_s_directly(direct_use):
+        return f"{gain_in_words}. The price uses “{name}” itself, or a related column that the table lacks."
+    if direct_use.ci_high < MIN_DIRECT_USE:
+        beyond = f"Beyond what these columns reveal about “{name}”"
+        return f"{gain_in_words}. {beyond}, the price does not use “{name}”."
+    return f"{gain_in_words}. The data do not show whether the price uses “{name}” itself."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
@@ -208,7 +213,7 @@ def _further_fits(costs: Costs | None, *, proxy_r2: float | None) -> pd.DataFram
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
             for model, fit in (
                 ("cost from the features and the sensitive attribute", costs.fit),
-                ("cost, by networks in place of trees", costs.fit_networks),
+                ("cost, predicted by networks", costs.fit_networks),
             )
             if fit is not None
         ]
@@ -230,7 +235,7 @@ def drivers_of(
         with s if the surrogate uses s.
     Estimate
         Share of the price's variance by which s improves the surrogate on held-out rows. If this share is
-        certainly larger than :data:`USES_ITSELF`, the surrogate for the shares has s among its features.
+        certainly larger than :data:`MIN_DIRECT_USE`, the surrogate for the shares has s among its features.
     Estimate
         Share UF of the surrogate's variance that s explains.
     DataFrame
@@ -238,31 +243,40 @@ def drivers_of(
         ci_high.
     """
     part = table.sampled(MAX_ROWS)
-    without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
-    with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
-    itself = gained(part.price, without, with_s, part)
-    uses = _uses_s_directly(itself)
-    more = (part.sensitive,) if uses else ()
-    fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
+    without = out_of_fold(part, part.price, PRICE_TREES, random_state=random_state)
+    with_s = out_of_fold(part, part.price, PRICE_TREES, part.sensitive, random_state=random_state)
+    direct_use = gained(part.price, without, with_s, part)
+    uses_s = _uses_s_directly(direct_use)
+    sensitive_columns = (part.sensitive,) if uses_s else ()
+    fitted = fit_trees(
+        PRICE_TREES, part.features, part.price, part.weight, *sensitive_columns, random_state=random_state
+    )
     models = {WITHOUT: without, WITH: with_s}
-    if has(OF_NETWORKS):
-        sensitive = part.s_columns if uses else ()
-        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
+    if has(NETWORKS_PACKAGE):
+        sensitive = part.s_columns if uses_s else ()
+        models[NETWORKS_MODEL] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
     fits = pd.DataFrame(
         [
             {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, predicted, part))}
             for model, predicted in models.items()
         ]
     )
-    few = part.sampled(MAX_EXPLAINED)
-    features = (few.features, *((few.sensitive,) if uses else ()))
+    explained_rows = part.sampled(MAX_EXPLAINED)
+    features = (explained_rows.features, *((explained_rows.sensitive,) if uses_s else ()))
     if not has("shap"):
-        (whole, _) = shares_of_link(fitted.predict(*features)[:, None], few)
-        return fits, itself, whole, pd.DataFrame()
-    whole, *parts = shares_of_link(shapley_values(fitted, *features), few)
+        (surrogate_uf, _) = shares_of_link(fitted.predict(*features)[:, None], explained_rows)
+        return fits, direct_use, surrogate_uf, pd.DataFrame()
+    surrogate_uf, *parts = shares_of_link(shapley_values(fitted, *features), explained_rows)
     shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
-    shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
-    return fits, itself, whole, shares.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+    shares.insert(
+        0, "feature", [*map(str, explained_rows.features), *([table.columns.sensitive] if uses_s else [])]
+    )
+    return (
+        fits,
+        direct_use,
+        surrogate_uf,
+        shares.sort_values("share", ascending=False, kind="stable", ignore_index=True),
+    )
 
 
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
@@ -291,11 +305,11 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     whole = parts.sum(axis=1)
     basis = basis_of(table)
     columns = np.column_stack([whole, parts])
-    around = columns - table.share @ columns
+    centred = columns - table.share @ columns
     lam = fit_curve(whole, table, basis).lam
-    left = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
-    explained_parts = around * around[:, :1] - left * left[:, :1]
-    return [ratio_of_means(each, around[:, 0] ** 2, table) for each in explained_parts.T]
+    residuals = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
+    explained_parts = centred * centred[:, :1] - residuals * residuals[:, :1]
+    return [ratio_of_means(each, centred[:, 0] ** 2, table) for each in explained_parts.T]
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
@@ -315,22 +329,24 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     -------
     PD, v
         PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if a constant is the closest
-        price without it. The interval of PD treats μ as known. `v` (K,) has the closest price's weights.
+        price without it. The interval of PD treats μ as known. `v`, (K,), contains the weights of the closest
+        price.
     """
     share = table.share
-    around = price - share @ price
-    total = float(share @ around**2)
+    centred = price - share @ price
+    total = float(share @ centred**2)
     if total <= 0:
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
-    # The columns are the corners of the allowed set, minus the price: only c, and each node alone.
-    corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - around[:, None]
+    # The columns are the extreme points of the allowed set, minus the price: c alone, and c + μ(x, sₖ) for
+    # each k.
+    corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - centred[:, None]
     gram = corners.T @ (share[:, None] * corners) / total
-    size, vectors = np.linalg.eigh(gram)
-    root = np.sqrt(np.maximum(size, 0))[:, None] * vectors.T
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    root = np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
     # The shortest vector in the hull of columns d solves min ‖Du‖² + (Σu − 1)² over u ≥ 0, scaled to u / Σu.
     # For u = tv with Σv = 1, the minimum over t is ‖Dv‖² / (1 + ‖Dv‖²), which increases with ‖Dv‖.
     u, _ = nnls(np.vstack([root, np.ones(len(gram))]), np.append(np.zeros(len(gram)), 1.0))
     weights = u / u.sum()
-    missed = corners @ weights
-    value = ratio_of_means(missed**2, around**2, table)
+    distance = corners @ weights
+    value = ratio_of_means(distance**2, centred**2, table)
     return value.map(lambda each: min(max(each, 0.0), 1.0)), weights[1:]

@@ -91,42 +91,45 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     measures: list[dict[str, Any]] = []
     answer = Part(sentences=())
-    for k, among in enumerate(sets):
-        data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
+    for k, chosen in enumerate(sets):
+        data.say(f"{QUESTIONS[4].title} {few(chosen)}", 4, k / len(sets))
         try:
-            part, basis, left = left_among_equals(table, among, random_state=data.seed)
-            if among is factors:
-                if not _varied(part, among):
-                    return _all_are_equals(data, among)
-                any_link = p_among_equals(table, table.price, among, random_state=data.seed)
+            sample, basis, residuals = residuals_among_equals(table, chosen, random_state=data.seed)
+            if chosen is factors:
+                if not _varying_factors(sample, chosen):
+                    return _all_are_equals(data, chosen)
+                any_link = p_among_equals(table, table.price, chosen, random_state=data.seed)
         except DeterminedError:
-            if among is factors:
-                answer = Part(sentences=(_determined_in_words(among, table.columns.sensitive),))
+            if chosen is factors:
+                answer = Part(sentences=(_determined_in_words(chosen, table.columns.sensitive),))
             continue
-        curve = _curve_of(part, basis, left)
+        curve = _curve_of(sample, basis, residuals)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
-        if among is factors:
-            sentences = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
-            drawn = f"These figures come from a random sample of {part.n:,} rows."
-            robust = robustness_among_equals(part, basis, left, among, partial(_residuals_by_splines, part))
-            sentences = (*sentences, robustness_in_words(robust, table.columns.sensitive, among))
-            measures += as_measures(robust)
+        if chosen is factors:
+            sentences = _equals_in_words(gap, table.mean_price, chosen, any_link=any_link)
+            drawn = f"These figures come from a random sample of {sample.n:,} rows."
+            robustness = robustness_among_equals(
+                sample, basis, residuals, chosen, partial(_residuals_by_splines, sample)
+            )
+            sentences = (*sentences, robustness_in_words(robustness, table.columns.sensitive, chosen))
+            measures += as_measures(robustness)
             measured = Measured(
-                found=gap, p_any_link=any_link, table=part, mean_price=table.mean_price, curve=curve
+                found=gap, p_any_link=any_link, table=sample, mean_price=table.mean_price, curve=curve
             )
             answer = Part(
-                sentences=(*sentences, drawn) if part.n < table.n else sentences,
+                sentences=(*sentences, drawn) if sample.n < table.n else sentences,
                 tables={"controlled_curve": band},
                 criteria={"conditional_independence": measured},
             )
-        if len(among) == 1:
-            measures.append(data.measure(f"among_equals_in_{among[0]}", gap))
+        if len(chosen) == 1:
+            measures.append(data.measure(f"among_equals_in_{chosen[0]}", gap))
     return replace(answer, measures=tuple(measures))
 
 
 #: Gap of the price between two points of s with its parts, in units of the price, and the pairs of points.
 #: ``gap`` is E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's
-#: loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half has its own pair.
+#: loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half of the rows has a
+#: separate pair.
 Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
@@ -134,7 +137,7 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
     """Decompose the gap between the 10th and the 90th percentile of s; `cost` (n,) may be in any unit."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
-    return _averaged([parts], [(basis.at[low], basis.at[high])])
+    return _mean_of_halves([parts], [(basis.at[low], basis.at[high])])
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
@@ -151,14 +154,19 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
             return None
         halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
     parts, points = [], []
-    for (half, basis, curve, own_cost), (_, other, chooser, _) in zip(halves, halves[::-1], strict=True):
-        low, high = (_same_point(basis, other, int(pick(chooser.values))) for pick in (np.argmin, np.argmax))
-        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, own_cost))
+    for (half, basis, curve, half_cost), (_, other, selecting_curve, _) in zip(
+        halves, halves[::-1], strict=True
+    ):
+        low, high = (
+            _matching_point(basis, other, int(pick(selecting_curve.values)))
+            for pick in (np.argmin, np.argmax)
+        )
+        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
         points.append((basis.at[low], basis.at[high]))
-    return _averaged(parts, points)
+    return _mean_of_halves(parts, points)
 
 
-def _same_point(basis: Basis, other: Basis, point: int) -> int:
+def _matching_point(basis: Basis, other: Basis, point: int) -> int:
     """Map a point of the basis fitted on one half of the rows to the same point in the other half's basis."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
@@ -175,23 +183,23 @@ def _parts(
     """Return the values and the variances of the gap and of its parts."""
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
-    gap, of_gap = price.difference(low, high, table)
-    parts = {"gap": (gap, of_gap)}
+    gap, gap_error = price.difference(low, high, table)
+    parts = {"gap": (gap, gap_error)}
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
-        apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
+        cost_difference, cost_error = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is also estimated, with the influence function (π − ratio Y) / E[Y].
-        of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
-        of_earned = ratio * of_apart + apart * of_ratio
-        parts["earned"] = (ratio * apart, of_earned)
-        parts["left"] = (gap - ratio * apart, of_gap - of_earned)
-    return {name: (value, float(of @ of) * correction) for name, (value, of) in parts.items()}
+        ratio_error = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
+        earned_error = ratio * cost_error + cost_difference * ratio_error
+        parts["earned"] = (ratio * cost_difference, earned_error)
+        parts["left"] = (gap - ratio * cost_difference, gap_error - earned_error)
+    return {name: (value, float(error @ error) * correction) for name, (value, error) in parts.items()}
 
 
-def _averaged(
+def _mean_of_halves(
     parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
 ) -> Decomposition:
-    """Return the mean of the results of the two independent halves."""
+    """Return the mean of the results of independent halves of the rows."""
     count = len(parts)
     estimates = {
         name: Estimate.of(
@@ -213,23 +221,23 @@ def in_words(
     """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
-    whole = parts["gap"]
+    total = parts["gap"]
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(whole, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(total, mean)} "
         "of the mean price."
     )
     if "left" not in parts:
         return f"{gap} To see whether cost justifies this change, name an outcome or an expected cost."
-    cost, left = within(parts["earned"], mean), parts["left"]
-    can_be_noise = left.ci_low <= 0 <= left.ci_high
-    if not can_be_noise and (left.value < 0) != (whole.value < 0):
-        low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
-        more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
-        return f"{gap} Expected cost changes even more, by {cost}. The difference is {more}."
+    cost, unexplained = within(parts["earned"], mean), parts["left"]
+    can_be_noise = unexplained.ci_low <= 0 <= unexplained.ci_high
+    if not can_be_noise and (unexplained.value < 0) != (total.value < 0):
+        low_end, high_end = sorted((abs(unexplained.ci_low), abs(unexplained.ci_high)))
+        excess = within(Estimate(value=abs(unexplained.value), ci_low=low_end, ci_high=high_end), mean)
+        return f"{gap} Expected cost changes even more, by {cost}. The difference is {excess}."
     noise = ", which may be noise" if can_be_noise else ""
     return (
-        f"{gap} Expected cost would justify a change of {cost}. The difference, {within(left, mean)}, is "
-        f"unexplained{noise}."
+        f"{gap} Expected cost would justify a change of {cost}. The difference, "
+        f"{within(unexplained, mean)}, is unexplained{noise}."
     )
 
 
@@ -241,11 +249,11 @@ def controlled_curve(
     The rows used are all rows or a random sample. Given the factors, the data identify only differences along
     s, so the curve's level is set to the mean price.
     """
-    part, basis, left = left_among_equals(table, factors, random_state=random_state)
-    return part, _curve_of(part, basis, left)
+    part, basis, residuals = residuals_among_equals(table, factors, random_state=random_state)
+    return part, _curve_of(part, basis, residuals)
 
 
-def left_among_equals(
+def residuals_among_equals(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Basis, Array]:
     """Return the rows used, the basis functions of s, and the residuals of the price and of each basis
@@ -257,32 +265,32 @@ def left_among_equals(
         The factors determine s.
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
-    if varied := _varied(part, factors):
+    if varied := _varying_factors(part, factors):
         factor_columns = as_given(part.controls[varied], part.n)
         require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
-    both = np.column_stack([part.price, basis.rows.toarray()])
-    left = _residuals(both, part, factors, random_state=random_state)
-    before = both[:, 1:] - part.share @ both[:, 1:]
-    if (part.share @ left[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ before**2).sum():
+    columns = np.column_stack([part.price, basis.rows.toarray()])
+    residuals = _residuals(columns, part, factors, random_state=random_state)
+    centred = columns[:, 1:] - part.share @ columns[:, 1:]
+    if (part.share @ residuals[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ centred**2).sum():
         raise determined()
-    return part, basis, left
+    return part, basis, residuals
 
 
-def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
-    curve = fit_curve(left[:, 0], part, basis, rows=left[:, 1:])
+def _curve_of(part: AuditTable, basis: Basis, residuals: Array) -> Curve:
+    curve = fit_curve(residuals[:, 0], part, basis, rows=residuals[:, 1:])
     shift = part.mean_price - part.mean(np.asarray(basis.rows @ curve.coefficients).ravel())
     return replace(curve, values=curve.values + shift)
 
 
 def _residuals(
-    both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None
+    columns: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None
 ) -> Array:
     """Return cross-fitted residuals of columns (n, k) given the factors."""
-    left = _residuals_by_splines(table, factors, both)
-    varied = _varied(table, factors)
+    after_splines = _residuals_by_splines(table, factors, columns)
+    varied = _varying_factors(table, factors)
     if len(varied) < 2:
-        return left
+        return after_splines
     factor_columns = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
     # The same trees predict all columns, because separate boosted trees for each column would be slow.
@@ -292,7 +300,7 @@ def _residuals(
     by_cell = pd.DataFrame(codes).groupby(list(range(codes.shape[1])), sort=False, dropna=False)
     cell = by_cell.ngroup().to_numpy()
     first = np.unique(cell, return_index=True)[1]
-    more = np.empty_like(left)
+    residuals = np.empty_like(after_splines)
     for fold in range(N_FOLDS):
         out = folds == fold
         trees = ExtraTreesRegressor(
@@ -303,30 +311,35 @@ def _residuals(
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
         # The columns are scaled to equal spread, so each has the same influence on a tree's splits.
-        spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
+        scale = np.sqrt(np.average(after_splines**2, axis=0, weights=table.weight)) + 1e-300
         # Rows with equal factors are always in the same leaf, so trees can use their means.
-        own, weight = cell[~out], table.weight[~out]
-        mass = np.bincount(own, weights=weight, minlength=len(first))
-        sums = csr_matrix((weight, (own, np.arange(len(own)))), (len(first), len(own))) @ left[~out]
-        seen = mass > 0
-        means = sums[seen] / mass[seen, None] / spread
-        trees.fit(codes[first[seen]], means, sample_weight=mass[seen])
-        more[out] = left[out] - (trees.predict(codes[first]) * spread)[cell[out]]
-    return more
+        training_cell, weight = cell[~out], table.weight[~out]
+        cell_weight = np.bincount(training_cell, weights=weight, minlength=len(first))
+        sums = (
+            csr_matrix(
+                (weight, (training_cell, np.arange(len(training_cell)))), (len(first), len(training_cell))
+            )
+            @ after_splines[~out]
+        )
+        is_used = cell_weight > 0
+        means = sums[is_used] / cell_weight[is_used, None] / scale
+        trees.fit(codes[first[is_used]], means, sample_weight=cell_weight[is_used])
+        residuals[out] = after_splines[out] - (trees.predict(codes[first]) * scale)[cell[out]]
+    return residuals
 
 
-def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
+def _varying_factors(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
     return [name for name in factors if table.controls[name].nunique() > 1]
 
 
-def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
+def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], columns: Array) -> Array:
     """Return cross-fitted residuals of columns (n, k) given the factors, by splines only."""
-    varied = _varied(table, factors)
+    varied = _varying_factors(table, factors)
     if not varied:
-        return np.asarray(both - np.average(both, axis=0, weights=table.weight))
+        return np.asarray(columns - np.average(columns, axis=0, weights=table.weight))
     factor_columns = as_given(table.controls[varied], table.n)
     functions, penalty, _ = spline_functions(factor_columns, table.weight)
-    return both - ridge_out_of_fold(functions, penalty, both, table.weight, table.folds(N_FOLDS))
+    return columns - ridge_out_of_fold(functions, penalty, columns, table.weight, table.folds(N_FOLDS))
 
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
@@ -347,12 +360,12 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of no link, whether or not it varies
-    with the factors."""
+    """Return the answer and further sentences; `any_link` is the p-value of the hypothesis of no link, not
+    even one that varies with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
-        "A test that also counts links that vary with the factors finds "
+        "A test that also detects links that vary with the factors finds "
         f"{'a link' if any_link <= LEVEL else 'no link'} ({p_equals(any_link)}).",
     )

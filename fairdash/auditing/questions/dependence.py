@@ -22,8 +22,8 @@ from fairdash.utils.text import counted, few, percent
 TOP_SHARE = 0.05
 #: Adverse impact ratio below which the four-fifths rule reports a class.
 FOUR_FIFTHS = 0.8
-#: Maximum share of rows with the highest prices: if ties make it larger, the share is not reported.
-_MOST = 0.2
+#: Maximum share of rows with the highest prices. If ties make the share larger, it is not reported.
+_MAX_TOP_SHARE = 0.2
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
@@ -42,16 +42,18 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     notes: tuple[str, ...] = ()
     if data.is_first and data.plan.columns.probabilities:
         known = data.on("probabilities")
-        of_probabilities, more, notes = along_probabilities(known.table, random_state=data.seed)
-        tables |= of_probabilities
-        sentences = (*sentences, *more)
+        probability_tables, probability_sentences, notes = along_probabilities(
+            known.table, random_state=data.seed
+        )
+        tables |= probability_tables
+        sentences = (*sentences, *probability_sentences)
     if data.plan.columns.candidate is not None:
         known = data.on("candidate")
         assert known.table.candidate is not None
         curve = fit_curve(known.table.candidate, known.table, known.basis)
-        other, band = largest_gap(curve, known.delta, random_state=data.seed)
+        second_gap, band = largest_gap(curve, known.delta, random_state=data.seed)
         tables["candidate_curve"] = band
-        measures.append(known.measure("candidate_gap", other))
+        measures.append(known.measure("candidate_gap", second_gap))
     return Part(
         sentences=sentences,
         tables=tables,
@@ -60,7 +62,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     )
 
 
-def _or_noise(gap: Gap) -> str:
+def _noise_clause(gap: Gap) -> str:
     return "which is more than noise" if gap.p_value <= LEVEL else "which may be noise"
 
 
@@ -69,14 +71,14 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
     mean = data.table.mean_price
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
-        f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
+        f"{of_mean(gap, mean)}, {_noise_clause(gap)}.",
         f"In money, this gap is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         data.independence.any_link_in_words(),
     )
 
 
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Return the tables ``classes``, each class against the rest, and ``class_pairs``, in units of the price.
+    """Return two tables in units of the price: ``classes`` (each class against the rest) and ``class_pairs``.
 
     A price up to the median is favourable. The tables leave out classes that are too small to be shown.
     """
@@ -95,23 +97,27 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
     """Answer question 1 in words, including the differences between classes."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
-    apart = each[each["p_value"] <= LEVEL]
+    significant = each[each["p_value"] <= LEVEL]
     listed = ", ".join(
-        f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
-        for name, off in zip(apart["class"], apart["difference"], strict=True)
+        f"“{name}” {'+' if difference > 0 else '−'}{percent(abs(difference) / mean)}"
+        for name, difference in zip(significant["class"], significant["difference"], strict=True)
     )
     against_rest = f"Classes that differ from the rest (Holm's correction): {listed or 'none'}."
-    clear = int((pairs["p_value"] <= LEVEL).sum())
-    of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
-    least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
-    verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
+    n_significant = int((pairs["p_value"] <= LEVEL).sum())
+    pair_sentences = (
+        ()
+        if len(pairs) < 2
+        else (f"{against_rest} {n_significant} of {len(pairs)} pairs of classes differ.",)
+    )
+    lowest_ratio = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
+    verdict = "below" if lowest_ratio["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"The highest average price among the classes of “{table.columns.sensitive}” exceeds the lowest by "
-        f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
-        *of_pairs,
-        f"“{least['class']}” has the smallest share of prices at or below the median, "
-        f"{percent(least['selection_rate'])}. The adverse impact ratio of this class is "
-        f"{least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
+        f"{of_mean(gap, mean)}, {_noise_clause(gap)}.",
+        *pair_sentences,
+        f"“{lowest_ratio['class']}” has the smallest share of prices at or below the median, "
+        f"{percent(lowest_ratio['selection_rate'])}. The adverse impact ratio of this class is "
+        f"{lowest_ratio['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
     )
 
 
@@ -126,39 +132,40 @@ def where(data: AuditData, _: Answered) -> Part:
         else data.table.called(basis.at[j])
         for j in (gap.lowest, gap.highest)
     )
-    least, most = data.band["value"].min(), data.band["value"].max()
+    lowest_price, highest_price = data.band["value"].min(), data.band["value"].max()
     sentence = (
-        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, {percent(least / mean)} of "
-        f"the mean) and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
+        f"The price is lowest at {lowest} of “{name}” ({data.table.money(lowest_price)}, "
+        f"{percent(lowest_price / mean)} of the mean) and highest at {highest} "
+        f"({data.table.money(highest_price)}, {percent(highest_price / mean)})."
     )
-    top = top_price_share(data.table, basis, random_state=data.seed)
+    top_share = top_price_share(data.table, basis, random_state=data.seed)
     sentences, tables = [sentence], {}
-    if top is not None:
-        sentences.append(_top_prices_in_words(*top, data.table))
-        tables["dearest_curve"] = top[0]
+    if top_share is not None:
+        sentences.append(_top_prices_in_words(*top_share, data.table))
+        tables["dearest_curve"] = top_share[0]
     if data.crossings:
-        tables["crossed"], more = over_the_crossings(data.crossings)
-        sentences.extend(more)
+        tables["crossed"], crossing_sentences = prices_of_crossings(data.crossings)
+        sentences.extend(crossing_sentences)
     return Part(sentences=tuple(sentences), tables=tables)
 
 
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share of rows with the highest 5 % of prices, along s with a band, and overall, in [0, 1].
+    """Return the share, in [0, 1], of rows with the highest 5 % of prices: along s with a band, and overall.
 
     The share along s is the curve of an indicator, fitted like the price's curve, so s is not cut into bands.
     Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %. The result
     is None if the overall share would exceed a fifth.
     """
-    least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
-    among = (table.price >= least).astype(float)
-    share = table.mean(among)
-    if share > _MOST:
+    limit = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
+    is_top = (table.price >= limit).astype(float)
+    share = table.mean(is_top)
+    if share > _MAX_TOP_SHARE:
         return None
-    _, band = largest_gap(fit_curve(among, table, basis), share, random_state=random_state)
-    ends = ["value", "low", "high"]
-    return band.assign(**band[ends].clip(0.0, 1.0)), share
+    _, band = largest_gap(fit_curve(is_top, table, basis), share, random_state=random_state)
+    columns = ["value", "low", "high"]
+    return band.assign(**band[columns].clip(0.0, 1.0)), share
 
 
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
@@ -175,11 +182,11 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
     )
 
 
-def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the mean price in every cell of crossed attributes, and sentences on crossings' largest gaps.
 
     The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
-    interval of the gap accounts for the selection among all pairs of cells.
+    interval of the gap accounts for the selection of the extreme pair among all pairs of cells.
     """
     frames, sentences = [], []
     for data in crossings:
@@ -193,7 +200,7 @@ def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tu
         lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
         sentences.append(
             f"Across the {len(at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
-            f"the lowest by {of_mean(gap, table.mean_price)}, {_or_noise(gap)}. The price is lowest in "
+            f"the lowest by {of_mean(gap, table.mean_price)}, {_noise_clause(gap)}. The price is lowest in "
             f"“{lowest}” and highest in “{highest}”."
         )
         sentences.extend([cells.note] if cells.note else [])
@@ -209,37 +216,39 @@ def along_probabilities(
     n_known, known = int((table.known >= 0).sum()), None
     if n_known < MIN_KNOWN:
         sentence = (
-            f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
-            f"calibrated takes {MIN_KNOWN}. If the probabilities are not calibrated, the intervals and the "
-            "bounds are wrong."
+            f"The class is known in {counted(n_known, 'row')}. A test of whether the probabilities are "
+            f"calibrated needs {MIN_KNOWN} rows. If the probabilities are not calibrated, the intervals and "
+            "the bounds are wrong."
         )
     else:
         units = None if table.columns.groups is None else table.units
         tables["calibration_of_classes"] = table_of_calibration = calibration(p, table.known, names, units)
-        off = [str(name) for name in table_of_calibration["class"][table_of_calibration["p_value"] <= LEVEL]]
+        miscalibrated = [
+            str(name) for name in table_of_calibration["class"][table_of_calibration["p_value"] <= LEVEL]
+        ]
         sentence = (
             f"In the {n_known:,} rows with a known class, the frequency of each class agrees with its "
             "probabilities, up to noise."
         )
-        if off:
+        if miscalibrated:
             known = table.known
             sentence = (
-                f"In the {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong by "
-                "more than noise. We corrected the probabilities with these rows. The correction is valid "
-                "if these rows are like all others."
+                f"In the {n_known:,} rows with a known class, the probabilities of {few(miscalibrated)} are "
+                "wrong by more than noise. We corrected the probabilities with these rows. The correction "
+                "is valid if these rows are representative of all rows."
             )
-    every = by_probability(
+    all_classes = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
     )
-    is_large = every["expected_rows"] >= MIN_ROWS
-    tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
-    small = every["class"][~is_large].tolist()
-    fewer = f"We left out {few(small)}, with fewer than {MIN_ROWS} expected rows."
-    notes = (fewer,) if small else ()
+    is_large = all_classes["expected_rows"] >= MIN_ROWS
+    tables["class_probabilities"] = shown = all_classes[is_large].reset_index(drop=True)
+    small = all_classes["class"][~is_large].tolist()
+    note = f"We left out {few(small)}, with fewer than {MIN_ROWS} expected rows."
+    notes = (note,) if small else ()
     if shown.empty:
         return tables, (sentence,), notes
     most, mean = shown.iloc[int(shown["difference"].abs().argmax())], table.mean_price
-    value, low, high, least, greatest, likeliest = (
+    value, low, high, lower_bound, upper_bound, likeliest = (
         percent(most[each] / mean)
         for each in (
             "difference",
@@ -254,7 +263,8 @@ def along_probabilities(
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
         f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
         "unrelated among rows of equal probability.",
-        f"Without this assumption, the difference is between {least} and {greatest}, including noise.",
+        f"Without this assumption, the difference is between {lower_bound} and {upper_bound}, including "
+        "noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
         more.append("These data alone therefore do not show who pays more.")

@@ -5,10 +5,10 @@ The answer compares payments with a base, along s and by segment.
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
 portfolio's loss ratio). Without a cost, the base is the mean price or, in a segment, the mean of the rows
 with equal values in the other column. The payment of a group above its base is Σ w (π − base). The standard
-error is the larger of two: from the spread within the group, and from the overall spread for the same number
-of rows, because a small group without claims has no spread. The standard error ignores the noise of the base,
-which would make intervals narrower if spreads are equal. A table's limits hold for all its groups in 95 % of
-samples.
+error is the larger of two values: one from the spread within the group, and one from the overall spread and
+the group's number of rows. The second value is needed for a small group without claims, which has no spread.
+The standard error ignores the noise of the base, which would make intervals narrower if spreads are equal. In
+95 % of samples, the limits in a table hold for all groups of the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 from fairdash.auditing.columns import as_feature
 from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, reach_of_sums
+from fairdash.auditing.gaps import Estimate, joint_limit_factor_of_sums
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import MIN_SHOWN, bands_of
 from fairdash.utils.text import counted, percent
@@ -32,21 +32,23 @@ from fairdash.utils.text import counted, percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of segments, number of bands of s and of numeric columns, and maximum number of levels.
+#: Maximum number of segments in the table; number of bands of s and of each numeric column, and maximum
+#: number of levels of another column.
 MAX_SEGMENTS = 20
 _BANDS, _MAX_LEVELS = 5, 30
-#: Factor of the standard error of the sum over the two halves. The noise of each half determines the sign of
-#: the other half's sum, so without a link the variance is E[(|a| + |b|)²] for independent normal a and b.
+#: Factor that multiplies the standard error of the sum over the two halves. The noise of each half determines
+#: the sign of the other half's sum, so without a link the variance is E[(|a| + |b|)²] for independent normal
+#: a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
     """Answer question 7: payments above the mean or the cost-justified price, along s and by segment."""
-    every, seed, data = data, data.seed, data.on("cost")
+    all_data, seed, data = data, data.seed, data.on("cost")
     table, cost = data.table, data.cost
-    per_head, of_all, share = moved(table, data.basis, table.price, cost)
+    per_head, of_all, share = payments_above_base(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
-    bases = {"mean price": (every.table, None)} | ({} if cost is None else {"earned": (table, cost)})
+    bases = {"mean price": (all_data.table, None)} | ({} if cost is None else {"earned": (table, cost)})
     groups = [
         along_s(rows, rows.price, each, random_state=seed).assign(base=name)
         for name, (rows, each) in bases.items()
@@ -56,13 +58,13 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     if count:
         tables["segments"] = most
     sentences = [
-        _moved_in_words(per_head, of_all, share, table, earned=cost is not None),
+        _payments_in_words(per_head, of_all, share, table, earned=cost is not None),
         _segments_in_words(most, count, data),
     ]
     if cost is not None:
-        above_mean = moved(every.table, every.basis, every.table.price, None)
-        measures.append(every.measure("paid_above_mean_per_head", above_mean[0]))
-        sentences.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
+        above_mean = payments_above_base(all_data.table, all_data.basis, all_data.table.price, None)
+        measures.append(all_data.measure("paid_above_mean_per_head", above_mean[0]))
+        sentences.insert(0, _payments_in_words(*above_mean, all_data.table, earned=False))
     return Part(sentences=tuple(sentences), tables=tables, measures=tuple(measures))
 
 
@@ -73,7 +75,7 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
 
 
-def _moved_in_words(
+def _payments_in_words(
     each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
 ) -> str:
     base = "the price that cost justifies at the portfolio's loss ratio" if earned else "the mean price"
@@ -82,7 +84,7 @@ def _moved_in_words(
     if of_all.ci_low <= 0:
         return (
             f"The data show no values of “{name}” at which customers pay more than {base}. We selected "
-            "values on one half of the rows; on the other half, the difference there is "
+            "values on one half of the rows; on the other half, the difference at these values is "
             f"{table.money(each.value)} "
             f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
@@ -100,7 +102,8 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     first = most.iloc[0]
     if first["shown"] <= 0:
         return f"None of {counted(count, 'segment')} with 20 rows or more differs by more than noise."
-    against = "that of rows alike in this column" if data.cost is None else "what cost justifies"
+    rows_alike = "the price of rows that are equal in this column"
+    against = rows_alike if data.cost is None else "what cost justifies"
     return (
         f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
         f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
@@ -140,49 +143,52 @@ def amounts(
     DataFrame
         One row per group, in the order of the groupings; groups with fewer than 20 rows or units are missing.
         The columns are grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
-        per_head_high, total, total_low, total_high, and shown, the minimum distance from 0 of the values
-        between the limits of per_head.
+        per_head_high, total, total_low, total_high, and shown, which is the distance from 0 to the interval
+        of per_head, or 0 if the interval contains 0.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
     masks = [code >= 0 for code, _ in groupings]
-    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, masks, starts, strict=False)])
-    above = np.concatenate([over[h] for (_, over), h in zip(groupings, masks, strict=True)])
+    group = np.concatenate(
+        [code[mask] + k for (code, _), mask, k in zip(groupings, masks, starts, strict=False)]
+    )
+    above = np.concatenate([excess[mask] for (_, excess), mask in zip(groupings, masks, strict=True)])
     weight, units, price = (
-        np.concatenate([values[h] for h in masks]) for values in (table.weight, table.units, table.price)
+        np.concatenate([values[mask] for mask in masks])
+        for values in (table.weight, table.units, table.price)
     )
     count, shape = int(starts[-1]), (table.n_units, int(starts[-1]))
-    exposure, paid, over = (
+    exposure, paid, excess = (
         np.bincount(group, weights=values, minlength=count)
         for values in (weight, weight * price, weight * above)
     )
-    each = np.arange(count)
-    of_units = csr_matrix((weight, (units, group)), shape=shape)
-    members = np.bincount(of_units.indices, minlength=count)
+    numbers = np.arange(count)
+    unit_weights = csr_matrix((weight, (units, group)), shape=shape)
+    members = np.bincount(unit_weights.indices, minlength=count)
     frame = pd.DataFrame(
         {
-            "grouping": np.searchsorted(starts, each, side="right") - 1,
+            "grouping": np.searchsorted(starts, numbers, side="right") - 1,
             "rows": np.bincount(group, minlength=count),
             "exposure": exposure,
             "price": paid / exposure,
-            "per_head": over / exposure,
+            "per_head": excess / exposure,
         }
     )
-    frame.insert(1, "code", each - starts[frame["grouping"]])
+    frame.insert(1, "code", numbers - starts[frame["grouping"]])
     score = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
     variance = np.asarray(score.multiply(score).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
     spread = np.zeros(count)
     for k, (_, of_rows) in enumerate(groupings):
         ratio = table.error(table.weight * of_rows) / table.error(table.weight)
         spread[starts[k] : starts[k + 1]] = ratio**2
-    least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
-    error = np.sqrt(np.maximum(variance, least)) / exposure
+    min_variance = spread * np.asarray(unit_weights.multiply(unit_weights).sum(axis=0)).ravel()
+    error = np.sqrt(np.maximum(variance, min_variance)) / exposure
     is_shown = members >= MIN_SHOWN
-    off = reach_of_sums(score[:, is_shown], random_state) * error
-    for name, times in (("per_head", np.ones(count)), ("total", exposure)):
-        frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
-        frame[f"{name}_low"] = (frame["per_head"] - off) * times
-        frame[f"{name}_high"] = (frame["per_head"] + off) * times
-    frame["shown"] = np.maximum(frame["per_head"].abs() - off, 0)
+    half_width = joint_limit_factor_of_sums(score[:, is_shown], random_state) * error
+    for name, factor in (("per_head", np.ones(count)), ("total", exposure)):
+        frame[name] = frame["per_head"] * factor if name == "total" else frame["per_head"]
+        frame[f"{name}_low"] = (frame["per_head"] - half_width) * factor
+        frame[f"{name}_high"] = (frame["per_head"] + half_width) * factor
+    frame["shown"] = np.maximum(frame["per_head"].abs() - half_width, 0)
     return frame[is_shown].reset_index(drop=True)
 
 
@@ -209,8 +215,8 @@ def along_s(
     above = above_base(price, cost, table.weight) if base else price
     frame = amounts(table, [(code, above)], random_state=random_state)
     by = pd.Series(table.sensitive).groupby(code)
-    for name, ends in (("high", by.max()), ("low", by.min())):
-        frame.insert(0, name, ends.to_numpy()[frame["code"]])
+    for name, values in (("high", by.max()), ("low", by.min())):
+        frame.insert(0, name, values.to_numpy()[frame["code"]])
     return frame.drop(columns=["grouping", "code", "shown"])
 
 
@@ -223,7 +229,7 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """Return the most affected segments: fifths of s crossed with levels or fifths of another column.
+    """Return the most affected segments: a fifth of s and a level or fifth of another column.
 
     Segments are sorted by the limit of the amount per head that is closest to 0, so noise does not put a
     small segment first. If the limits include 0, they are sorted by the amount in standard errors.
@@ -254,8 +260,8 @@ def segments(
         else:
             above = above_base(price, cost, table.weight)
         # The codes are renumbered, because an unused code would be a group without rows.
-        codes, dense = np.unique(code[code >= 0], return_inverse=True)
-        code[code >= 0] = dense
+        codes, new_code = np.unique(code[code >= 0], return_inverse=True)
+        code[code >= 0] = new_code
         groupings.append((code, above))
         names.append([(name, labels[each // count], each % count) for each in codes])
     if not groupings:
@@ -274,7 +280,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Return each column's name, each row's level, (n,), −1 for a missing cell, and the names of levels."""
+    """Yield each column's name, each row's level, (n,), or −1 for a missing cell, and the level names."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
@@ -282,19 +288,19 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
             level = np.full(len(x), -1, dtype=np.intp)
             level[known] = bands_of(x[known], weight[known], _BANDS)
             by = pd.Series(x[known]).groupby(level[known])
-            ends = zip(by.min(), by.max(), strict=True)
-            labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in ends]
+            limits = zip(by.min(), by.max(), strict=True)
+            labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in limits]
         else:
             counts = column.value_counts()
             shown = counts.index[counts >= MIN_SHOWN]
-            often = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
-            level = pd.Index(often).get_indexer(column) if often else np.full(len(column), -1)
-            labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in often]
+            frequent = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
+            level = pd.Index(frequent).get_indexer(column) if frequent else np.full(len(column), -1)
+            labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in frequent]
         if labels and (level >= 0).any():
             yield str(name), np.asarray(level, dtype=np.intp), labels
 
 
-def moved(
+def payments_above_base(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
     """Return payments above the base in rows where the curve of the other half of units is above the base.
@@ -312,15 +318,15 @@ def moved(
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # Each half's curve is centred on its own mean, because the errors of the two levels have opposite signs.
+    # The curve of each half is centred, because the errors of the two halves' means have opposite signs.
     half = table.folds(2)
     level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
-    dear = prediction - level[half] > 1e-9 * np.abs(table.price).max()
-    value, held = float(share[dear] @ above[dear]), float(share[dear].sum())
+    is_above = prediction - level[half] > 1e-9 * np.abs(table.price).max()
+    paid, share_above = float(share[is_above] @ above[is_above]), float(share[is_above].sum())
     base = np.ones(table.n) if cost is None else cost
     # The base is also estimated, so the group's share of the base is subtracted from every row.
-    part = float(share[dear] @ base[dear] / (share @ base))
-    off = share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
-    error = _TWO_HALVES * table.error(off)
-    per_head = Estimate.of(value / max(held, 1e-12), error / max(held, 1e-12))
-    return per_head, Estimate.of(value, error), held
+    share_of_base = float(share[is_above] @ base[is_above] / (share @ base))
+    influence = share * (above * (is_above - share_of_base) - (paid / max(share_above, 1e-12)) * is_above)
+    error = _TWO_HALVES * table.error(influence)
+    per_head = Estimate.of(paid / max(share_above, 1e-12), error / max(share_above, 1e-12))
+    return per_head, Estimate.of(paid, error), share_above

@@ -36,10 +36,11 @@ Array = NDArray[np.float64]
 #: Reliabilities for which results are always reported; 1 means that s has no error.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
 #: Variances of the added errors, as shares of the variance of s.
-_ADDED = np.array([0.25, 0.5, 1.0, 2.0])
+_ADDED_VARIANCES = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure (percentiles of s) at which the curve is evaluated.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Maximum number of rows in a simulation, drawn in whole units, and number of draws of the errors.
+#: Maximum number of rows in a simulation, in whole units; limits of the number of draws of the errors, and
+#: target number of rows in all draws.
 MAX_ROWS = 100_000
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
@@ -73,19 +74,19 @@ def _power(data: AuditData, before: Answered) -> Part:
         }
         for name, each in before.criteria.items()
     ]
-    # If the factors determine s, the primary criterion has no value.
+    # If the factors determine s, the primary criterion has no estimate, so independence takes its place.
     name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
     first = before.criteria[name]
     n, needed = first.table.n, first.rows_needed(data.plan)
     rows = counted(n, "row")
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
-    enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
+    conclusion = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
     sentence = (
         f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / first.mean_price)} of the mean price with "
         "probability 0.8. "
-        f"For a gap of {data.plan.gap_in_words}, {enough}."
+        f"For a gap of {data.plan.gap_in_words}, {conclusion}."
     )
     return Part(sentences=(sentence,), tables={"power": pd.DataFrame(table)})
 
@@ -95,15 +96,15 @@ def _missing(data: AuditData) -> list[Part]:
     rates = without_sensitive(data.frame, data.table.columns)
     if rates is None:
         return []
-    apart, count, table = rates
-    differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "do not differ detectably"
+    difference, count, table = rates
+    differ = "differ" if difference.ci_low > 0 or difference.ci_high < 0 else "do not differ detectably"
     money = data.table.money
     sentence = (
         f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {differ} from "
-        f"those of the other rows. The average difference is {money(apart.value)} ({money(apart.ci_low)} to "
-        f"{money(apart.ci_high)})."
+        f"those of the other rows. The average difference is {money(difference.value)} "
+        f"({money(difference.ci_low)} to {money(difference.ci_high)})."
     )
-    measures = (data.measure("price_without_sensitive", apart),)
+    measures = (data.measure("price_without_sensitive", difference),)
     return [Part(sentences=(sentence,), tables={"missing_by_price": table}, measures=measures)]
 
 
@@ -119,23 +120,23 @@ def _reliable(data: AuditData) -> Part:
     if corrections is None:
         sentence = f"“{name}” has few values. Misclassified values are not covered."
         return Part(sentences=(sentence,))
-    direction, curve, looked_at = corrections
+    direction, curve, n_used = corrections
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
-    each, plain = direction[stated], direction[1.0]
-    drawn = f"The correction for errors in the attribute uses a random sample of {looked_at:,} rows."
+    each, uncorrected = direction[stated], direction[1.0]
+    drawn = f"The correction for errors in the attribute uses a random sample of {n_used:,} rows."
     return Part(
         sentences=(
             f"Suppose that {percent(stated)} of the variance of {few([name])} is not error. Then the price "
             f"differs by {within(each, mean)} between its 10th and 90th percentile instead of "
-            f"{percent(plain.value / mean)} (by SIMEX: simulation and extrapolation).",
+            f"{percent(uncorrected.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
         ),
         tables={
             "reliability": pd.DataFrame(rows).drop(columns="measure"),
             "reliability_curve": curve,
         },
-        notes=(drawn,) if looked_at < n else (),
+        notes=(drawn,) if n_used < n else (),
     )
 
 
@@ -169,17 +170,21 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     units = np.arange(len(price))
     if columns.groups is not None:
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
-    means, off = [], np.zeros(len(price))
+    means, deviations = [], np.zeros(len(price))
     for rows, sign in ((missing, 1.0), (~missing, -1.0)):
         shares = weight * rows / weight[rows].sum()
         means.append(float(shares @ price))
-        off += sign * shares * (price - means[-1])
-    of_units = np.bincount(units, weights=off)
+        deviations += sign * shares * (price - means[-1])
+    unit_errors = np.bincount(units, weights=deviations)
     code = bands_of(price, weight)
     share = np.bincount(code, weights=weight * missing) / np.bincount(code, weights=weight)
     bands = pd.Series(price).groupby(code)
     table = pd.DataFrame({"low": bands.min(), "high": bands.max(), "rows": bands.size(), "share": share})
-    return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(missing.sum()), table
+    return (
+        Estimate.of(means[0] - means[1], float(np.sqrt(unit_errors @ unit_errors))),
+        int(missing.sum()),
+        table,
+    )
 
 
 def corrected(
@@ -209,43 +214,43 @@ def corrected(
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
     rng = rng_of(Stream.AUDIT_ERRORS, random_state)
-    values = np.empty((len(_ADDED), draws, len(SHARES)))
-    influences = np.zeros((len(_ADDED), *influence.shape))
-    for k, added in enumerate(_ADDED):
+    values = np.empty((len(_ADDED_VARIANCES), draws, len(SHARES)))
+    influences = np.zeros((len(_ADDED_VARIANCES), *influence.shape))
+    for k, added in enumerate(_ADDED_VARIANCES):
         for draw in range(draws):
             errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
             noisy, units = _with_other_s(table, table.sensitive + errors)
-            _, values[k, draw], own, _ = _curve_values(noisy, basis_of(noisy), lam)
-            influences[k][units] += own / draws
+            _, values[k, draw], influence_drawn, _ = _curve_values(noisy, basis_of(noisy), lam)
+            influences[k][units] += influence_drawn / draws
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
     low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
     # The first columns select the points, and the last column computes the direction gap.
-    read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
+    selection = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []
-    for reliability, of in weights.items():
-        shrunk = (value + np.tensordot(of, values.mean(axis=1) - value, axes=1)) @ read
-        off = (influence + np.tensordot(of, influences - influence, axes=1)) @ read
-        drawn = np.tensordot(of, values, axes=1) @ read
-        error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
-        direction[reliability] = Estimate.of(float(shrunk[-1]), float(error[-1]))
+    for reliability, weight in weights.items():
+        extrapolated = (value + np.tensordot(weight, values.mean(axis=1) - value, axes=1)) @ selection
+        unit_errors = (influence + np.tensordot(weight, influences - influence, axes=1)) @ selection
+        drawn = np.tensordot(weight, values, axes=1) @ selection
+        error = np.sqrt((unit_errors**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
+        direction[reliability] = Estimate.of(float(extrapolated[-1]), float(error[-1]))
         # If the true s is normal, these values are its quantiles.
         true = mean + np.sqrt(reliability) * (at - mean)
-        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": shrunk[:-1]}
-        ends = {"low": shrunk[:-1] - Z * error[:-1], "high": shrunk[:-1] + Z * error[:-1]}
+        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": extrapolated[:-1]}
+        ends = {"low": extrapolated[:-1] - Z * error[:-1], "high": extrapolated[:-1] + Z * error[:-1]}
         curves.append(pd.DataFrame(curve | ends))
     return direction, pd.concat(curves, ignore_index=True), table.n
 
 
 def _extrapolate(reliability: float) -> Array:
-    """Return the weight of each change from the observed value in the extrapolated value, (variances,).
+    """Return weights, (variances,): the extrapolated value is the observed one plus the weighted changes.
 
     With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. The extrapolation
     evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
     """
-    t = 1 / np.sqrt(1 + _ADDED) - 1
-    to = 1 / np.sqrt(reliability) - 1
-    return np.array([to, to**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
+    t = 1 / np.sqrt(1 + _ADDED_VARIANCES) - 1
+    target = 1 / np.sqrt(reliability) - 1
+    return np.array([target, target**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
 
 
 def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
@@ -257,7 +262,7 @@ def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.i
 
 
 def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Return points, the curve's values, the errors' contributions by unit (U, points), and edf."""
+    """Return the points, the curve's values, units' contributions to their errors (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

@@ -25,7 +25,7 @@ from fairdash.utils.text import few, percent
 Array = NDArray[np.float64]
 
 #: Function of the names of factors and of columns (n, k) that returns the columns' residuals.
-Without = Callable[[tuple[str, ...], Array], Array]
+ResidualsGiven = Callable[[tuple[str, ...], Array], Array]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,8 @@ class Robustness:
         Robustness values RV₁ and RV₁,α in [0, 1], for the whole gap and for its significance: 0 if there is
         no gap to explain away, 1 if no factor could explain the gap.
     strongest
-        Named factor for which an omitted factor of equal strength explains most of the gap, or "".
+        Named factor with the largest bound: an omitted factor as strong as this one explains most of the gap;
+        "" if no bound is known.
     of_price, of_s
         Partial R² with the price and with s, of an omitted factor as strong as `strongest`.
     taken
@@ -81,7 +82,7 @@ def _value(f: float) -> float:
 
 
 def robustness_among_equals(
-    table: AuditTable, basis: Basis, left: Array, factors: tuple[str, ...], without: Without
+    table: AuditTable, basis: Basis, residuals: Array, factors: tuple[str, ...], without: ResidualsGiven
 ) -> Robustness:
     """Return the robustness value of the conditional curve.
 
@@ -93,13 +94,18 @@ def robustness_among_equals(
         Function that returns the residuals of columns given some of the factors, by splines alone.
     """
     half = table.folds(2)
-    fitted, along = np.empty(table.n), np.empty(table.n)
+    fitted, values_of_s = np.empty(table.n), np.empty(table.n)
     functions = basis.rows.toarray()
     for k in (0, 1):
-        own, others = half == k, half != k
-        curve = fit_curve(left[others, 0], table.take(others), basis, rows=left[others, 1:])
-        fitted[own], along[own] = left[own, 1:] @ curve.coefficients, functions[own] @ curve.coefficients
-    price, share = left[:, 0], table.share
+        in_half, in_other_half = half == k, half != k
+        curve = fit_curve(
+            residuals[in_other_half, 0], table.take(in_other_half), basis, rows=residuals[in_other_half, 1:]
+        )
+        fitted[in_half], values_of_s[in_half] = (
+            residuals[in_half, 1:] @ curve.coefficients,
+            functions[in_half] @ curve.coefficients,
+        )
+    price, share = residuals[:, 0], table.share
     square = float(share @ fitted**2)
     slope = float(share @ (fitted * price)) / square if square > 0 else 0.0
     # A negative slope means that the halves' curves have opposite shapes, so there is no gap to explain.
@@ -112,28 +118,28 @@ def robustness_among_equals(
     t = slope * square / max(table.error(share * fitted * residual), 1e-300)
     # With a sandwich variance, t is not f √dof, so the degrees of freedom are set to match t and f.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
-    both = np.column_stack([table.price, along])
-    bounds = {name: _bound(name, factors, both, share, without) for name in factors}
-    taken = {name: math.sqrt(y * s / (1 - s)) / f for name, (y, s) in bounds.items()} if f > 0 else {}
-    if not taken:
+    columns = np.column_stack([table.price, values_of_s])
+    bounds = {name: _bound_by_named_factor(name, factors, columns, share, without) for name in factors}
+    explained = {name: math.sqrt(y * s / (1 - s)) / f for name, (y, s) in bounds.items()} if f > 0 else {}
+    if not explained:
         return Robustness(partial_r2=r2, value=value, at_level=at_level)
-    strongest = max(taken, key=lambda name: taken[name])
+    strongest = max(explained, key=lambda name: explained[name])
     of_price, of_s = bounds[strongest]
     return Robustness(
         partial_r2=r2, value=value, at_level=at_level, strongest=strongest, of_price=of_price, of_s=of_s,
-        taken=taken[strongest],
+        taken=explained[strongest],
     )  # fmt: skip
 
 
-def _bound(
-    name: str, factors: tuple[str, ...], both: Array, share: Array, without: Without
+def _bound_by_named_factor(
+    name: str, factors: tuple[str, ...], columns: Array, share: Array, without: ResidualsGiven
 ) -> tuple[float, float]:
     """Return partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
-    (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
-    of_s = _partial_r2(s_few, s_all, share)
-    of_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)
-    return bound_of(of_price, of_s)
+    (y_all, s_all), (y_few, s_few) = (without(chosen, columns).T for chosen in (factors, others))
+    r2_with_s = _partial_r2(s_few, s_all, share)
+    r2_with_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)
+    return bound_of(r2_with_price, r2_with_s)
 
 
 def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
@@ -171,8 +177,8 @@ def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...])
     text = (
         "To explain the whole gap among equals, a missing factor would have to explain "
         f"{percent(result.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
-        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(result.at_level)}, the gap would no "
-        "longer be significant"
+        f"{'s' if len(factors) == 1 else ''} unexplained. If it explained {percent(result.at_level)}, the "
+        f"gap would no longer be significant"
     )
     if not result.strongest:
         return f"{text}."

@@ -3,8 +3,8 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
 at price p. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a
 bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p)
-does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
-instead of over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
+does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), which is the fit at
+each price and not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
 Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
 is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
@@ -40,21 +40,22 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, and of s within a price band, and target number of rows per cell.
-_MAX_BANDS, _ROWS_A_CELL = 8, 100
-#: Number of straight pieces of b(p) in a band.
-_LINES_A_BAND = 3
-#: Maximum number of columns in the one-way table, which contains the first columns of the table.
+#: Maximum number of bands of the price, and of bands of s in each price band; target number of rows in a
+#: cell.
+_MAX_BANDS, _ROWS_PER_CELL = 8, 100
+#: Number of straight lines that make up b(p) in a price band.
+_LINES_PER_BAND = 3
+#: Maximum number of columns in the table ``one_way``, which covers the first factors and features.
 _MAX_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Surface(Tested):
-    """Root mean square over cells, corrected for noise and at least 0; amounts are in units of the price.
+    """Root mean square of biases of cells, corrected for noise and at least 0, in units of the price.
 
     For sufficiency, the root mean square is of b(p, s) − b(p), which is 0 if rows with equal prices have
     equal costs at every s. For autocalibration, the root mean square is of b(p), which is 0 if the cost at
-    each price equals the price. The p-value tests for 0 in all cells.
+    each price equals the price. The p-value tests the hypothesis that all cells have bias 0.
 
     Attributes
     ----------
@@ -68,14 +69,14 @@ class Surface(Tested):
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     """Answer question 5: test sufficiency and equalized residuals, and report the usual insurance figures."""
-    further = data.on("outcome", "expected_cost")
+    data_with_cost = data.on("outcome", "expected_cost")
     data = data.on("outcome")
     table, seed = data.table, data.seed
     assert table.outcome is not None
     surface = bias_surface(table, data.delta, random_state=seed)
     calibrated = autocalibration(table, data.delta, random_state=seed)
-    left = table.outcome_at_price_level - table.price
-    residuals, band = gap_along(table, left, fit_curve(left, table, data.basis), data.plan)
+    residual = table.outcome_at_price_level - table.price
+    residuals, band = gap_along(table, residual, fit_curve(residual, table, data.basis), data.plan)
     return Part(
         sentences=_in_words(surface, residuals, calibrated, table),
         tables={
@@ -87,7 +88,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
             "actual_to_expected": actual_to_expected(table),
             "calibration": actual_to_expected(table, by="price"),
             "deviances": deviances({table.columns.price: table.price}, table.outcome, table.weight),
-            **_one_ways(further),
+            **_one_ways(data_with_cost),
         },
         measures=(
             data.measure("autocalibration", calibrated),
@@ -169,7 +170,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
                 if table.classes
                 else _bands(table.sensitive[rows], table.weight[rows], bands)
             )
-    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
+    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_PER_BAND * bands), table)
     ranges = {"price": table.price, "s": table.sensitive}
     cell = price_band * (int(s_band.max()) + 1) + s_band
     return _surface(table, cell, ranges, lines, delta, random_state=random_state)
@@ -186,7 +187,7 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
     Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
-    bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
+    bands, fewest = np.sqrt(table.n / _ROWS_PER_CELL), 2
     if classes > 2:
         bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
     bands = int(np.clip(bands, fewest, _MAX_BANDS))
@@ -207,7 +208,7 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """Return the root mean square of the cells' mean errors, minus straight lines in the price.
+    """Return the root mean square of the cells' mean errors, after subtracting straight lines in the price.
 
     Parameters
     ----------
@@ -226,13 +227,13 @@ def _surface(
     # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
     cell_means = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
-    part = cell_means
+    contributions = cell_means
     if lines is not None:
         error = error - lines @ (lines.T @ (table.weight * error))
-        part = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
+        contributions = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
     b = error @ cell_means
-    of_units = by_unit(part, error - b[code], table)
-    covariance = (of_units.T @ of_units).toarray()
+    unit_errors = by_unit(contributions, error - b[code], table)
+    covariance = (unit_errors.T @ unit_errors).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
     shown = rows >= MIN_SHOWN
@@ -250,44 +251,48 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
-    middle = np.bincount(code, weights=table.weight * table.price) / total
-    away = table.price - middle[code]
-    width = np.sqrt(np.bincount(code, weights=table.weight * away**2) / total)
+    centre = np.bincount(code, weights=table.weight * table.price) / total
+    deviation = table.price - centre[code]
+    width = np.sqrt(np.bincount(code, weights=table.weight * deviation**2) / total)
     # A band with a single price has no slope.
-    steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
+    has_slope = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (
         csr_matrix((values / np.sqrt(total)[code], (rows, code)), shape=(table.n, count))
-        for values in (np.ones(table.n), away / np.where(steep, width, 1.0)[code])
+        for values in (np.ones(table.n), deviation / np.where(has_slope, width, 1.0)[code])
     )
-    return hstack([level, slope[:, steep]], format="csr")
+    return hstack([level, slope[:, has_slope]], format="csr")
 
 
 def _rms_of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
     """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
-    noise = covariance * share[:, None]  # CD, in the notation below
+    noise = covariance * share[:, None]  # the matrix CD in the notation below
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
-    of_noise = 2 * float((noise * noise.T).sum())
-    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + of_noise, 1e-300)))
-    size, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(size, 0))
+    noise_variance = 2 * float((noise * noise.T).sum())
+    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + noise_variance, 1e-300)))
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
     drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
-    none = (drawn**2) @ share - np.trace(noise)
-    at = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
-    low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in at)
+    theta_without_bias = (drawn**2) @ share - np.trace(noise)
+    limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
+    low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in limits)
     return {
         "value": float(np.sqrt(max(theta, 0.0))),
         "ci_low": low,
         "ci_high": high,
         "lower": lower,
         "upper": upper,
-        "p_value": float((1 + (none >= theta).sum()) / (1 + _DRAWS)),
+        "p_value": float((1 + (theta_without_bias >= theta).sum()) / (1 + _DRAWS)),
         "p_below": float(ndtr((theta - delta**2) / spread)),
         "p_above": float(ndtr((delta**2 - theta) / spread)),
-        "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(of_noise), 0), POWER))),
+        "smallest": float(
+            np.sqrt(
+                np.quantile(np.maximum(theta_without_bias + ndtri(0.95) * np.sqrt(noise_variance), 0), POWER)
+            )
+        ),
     }
 
 
@@ -343,12 +348,12 @@ def by_coverage(data: AuditData) -> pd.DataFrame:
     ((_, level, labels),) = levels_of(other_columns(table)[[name]], table.weight)
     frame = _ratios(table, level, _expected(table), level=labels)
     gaps = [_gap(table.take(level == code), data) for code in np.unique(level[level >= 0])]
-    ends = ("gap", "gap_low", "gap_high")
-    return frame.assign(**dict(zip(ends, np.array(gaps).reshape(-1, 3).T, strict=True)))
+    names = ("gap", "gap_low", "gap_high")
+    return frame.assign(**dict(zip(names, np.array(gaps).reshape(-1, 3).T, strict=True)))
 
 
 def _expected(table: AuditTable) -> Array:
-    """Return each row's expected cost, (n,): the user's, or else the price times the loss ratio."""
+    """Return each row's expected cost, (n,): the user's estimate or, without one, price times loss ratio."""
     return table.price * table.loss_ratio if table.expected_cost is None else table.expected_cost
 
 
@@ -363,8 +368,8 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost
-        off = table.weight * (table.outcome - np.where(has_code, ratio[code], 0.0) * expected)
-        error = np.array([table.error(off * (code == k)) for k in range(len(rows))]) / cost
+        residual = table.weight * (table.outcome - np.where(has_code, ratio[code], 0.0) * expected)
+        error = np.array([table.error(residual * (code == k)) for k in range(len(rows))]) / cost
         columns = {
             **first, "rows": rows, "exposure": exposure, "price": price / exposure,
             "outcome": outcome / exposure, "loss_ratio": loss_ratio, "ratio": ratio,

@@ -125,9 +125,12 @@ def test_the_reproduce_command_writes_to_the_given_folder(tmp_path, capsys):
 def test_the_reproduce_command_of_an_installed_package_states_where_the_studies_are(
     tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr("fairdash.cli.serving._ABOVE", tmp_path)
+    monkeypatch.setattr("fairdash.cli.serving._ROOT", tmp_path)
     assert main(["reproduce", "fig3", "--out", str(tmp_path)]) == 2
-    assert "in a checkout of fairdash, whose folder benchmarks/paper has them" in capsys.readouterr().err
+    assert (
+        "in a checkout of fairdash, whose folder benchmarks/paper contains the studies"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_paper_study_queued_by_an_earlier_version_is_ended_and_its_folder_kept():

@@ -1,7 +1,8 @@
-"""Rules on the fairness of prices: a file for each rule that has a template, others.toml for the rest.
+"""Rules on the fairness of prices: one file for each rule with a template, and others.toml for other rules.
 
-Each file states which parts of a rule we read, where and when, and quotes nothing. For a sentence about the
-audit, it contains the id of an ability in braces, so that the sentence always matches this version.
+Each file states which parts of a rule we read, where and when, and quotes nothing. In place of a sentence on
+what an audit can do, a file contains the id of an ability in braces. The sentence therefore always matches
+the version of fairdash.
 """
 
 from __future__ import annotations
