@@ -186,7 +186,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
         elif day_numbers(values) is not None:
             what, hint, ways = (
                 "dates are written as numbers",
-                "Use them as a year or as an age.",
+                "Use the dates as years or ages.",
                 date_fixes(values),
             )
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:

@@ -1,4 +1,4 @@
-"""Find columns that give the start or the end of the exposure, because their difference is its length."""
+"""Detection of the columns with the start and the end of the exposure: their difference is its length."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.features import a_few, absolute_correlation
 from fairdash.tables.fixes import on_a_line
 
-#: Minimum correlation between the difference of two columns and the exposure.
+#: Minimum correlation of the exposure with the difference of two columns that give its start and end.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _MIN_BOUNDED, _ROUNDED = 50, 0.01
 
 
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """Return the date or numeric columns whose difference is the exposure.
+    """Return the columns of dates or numbers that give the start or the end of the exposure.
 
-    The end of a policy reveals claims, because a total loss ends a policy early.
+    The end of a policy reveals claims, because a policy ends early after a total loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -38,7 +38,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             of_dates.add(name)
     few = a_few(len(frame))
     bounds: set[str] = set()
-    # If all policies begin on the same day, the end alone determines the exposure.
+    # If all policies begin on the same day, the end of a policy determines its exposure.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
@@ -49,7 +49,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
     for (i, one), (j, other) in combinations(enumerate(placed), 2):
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
-        # This check excludes most of a large number of pairs.
+        # This fast check excludes most pairs of columns.
         if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
             continue
         a, b = placed[one], placed[other]
@@ -59,10 +59,14 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
 
 
 def _squared_links(columns: np.ndarray) -> np.ndarray:
-    """Return the squared correlation of the first of the columns (n, 1 + p) with the difference of each pair
-    of others, (p, p), which is NaN or infinite if a cell is missing or the difference is constant."""
+    """Return squared correlations (p, p) of the first column with the differences of two other columns.
+
+    `columns` has the shape (n, 1 + p). The result is NaN or infinite if a cell is missing or a difference is
+    constant.
+    """
     known = np.where(np.isfinite(columns), columns, np.nan)
-    # A common scale preserves the correlations of differences, and prevents an overflow of squares.
+    # All columns are divided by the same number, which leaves the correlations unchanged, so that squares
+    # don't overflow.
     known /= max(float(np.nanmax(np.abs(known))), 1.0)
     centred = known - known.mean(axis=0)
     products = centred.T @ centred
@@ -80,5 +84,6 @@ def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
     def together(values: np.ndarray) -> float:
         return absolute_correlation(values[known], w[known])
 
-    # If one of the two columns alone matches the exposure, the other is not a bound.
+    # If one column alone has the correlation with the exposure, the other gives neither its start nor its
+    # end.
     return together(length) > edge and max(map(together, ends)) < edge

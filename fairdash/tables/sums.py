@@ -1,12 +1,13 @@
-"""Detection of amounts that add up to a target or a price and are therefore its parts.
+"""Detection of amounts that add up to the target or to a price, and are therefore parts of it.
 
-The premiums of single coverages are known only with the total premium, so they can't be features. In every
-row, the sum of the premiums times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A
-regression of the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and
-all other coefficients are 0. The sum is then confirmed on all rows.
+The premiums of single coverages become known only together with the total premium, so they can't be features.
+In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an
+amount (a fee). The factor and the fee are the same in all rows. To find the parts, the total is regressed on
+all columns of amounts in a sample of rows: the coefficients of the parts are equal, and all other
+coefficients are 0. Each sum is then checked on all rows.
 
-An additive tariff has a different coefficient for each rating factor. Relativities are not parts, because
-their coefficient is a base premium, far from 1.
+In an additive tariff, the rating factors have different coefficients, so they are not parts. A relativity is
+not a part either, because its coefficient is a base premium, which is far from 1.
 
 >>> rng = np.random.default_rng(0)
 >>> table = pd.DataFrame(rng.gamma(2, 100, (500, 3)).round(2), columns=["fire", "theft", "value"])
@@ -37,30 +38,32 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor between parts and total. The range allows for taxes, surcharges and discounts, but not
-#: for the base premium of a tariff.
+#: Range of the factor by which the sum of the parts is multiplied to give the total. A tax, a surcharge or a
+#: discount lies in this range, but the base premium of a tariff does not.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
-#: Maximum fee as a share of the mean total: a larger intercept is the base of a tariff.
+#: Maximum fee as a share of the mean total: a larger intercept would be the base premium of a tariff.
 _MAX_FEE = 0.25
-#: Minimum number of distinct values of at least one part, because relativities have one value per level.
+#: At least one part must have this many distinct values; relativities have only one value per level.
 _MIN_VALUES = 30
-#: Minimum share of rows that confirm a sum: of all rows, and of rows whose part differs from its median.
+#: Minimum share of rows that agree with a sum: among all rows, and among the rows in which a part differs
+#: from the part's median.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
 #: Possible rounding steps of amounts.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Maximum number of rows in the sample, of additional rows in which a part differs from its median, and of
-#: columns.
+#: Maximum numbers: of rows in the sample, of additional rows per column (in which the column differs from its
+#: median), and of columns.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: Minimum difference between the numbers of rows and columns.
+#: The sample must have at least this many more rows than columns.
 _MIN_ROWS = 50
 #: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
-#: do not add up, such as manual corrections.
+#: do not agree with the sum, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
-#: Maximum standard error of a coefficient: with a larger error, the total's rounding hides the column.
+#: Maximum standard error of a coefficient: if it is larger, the total is rounded too coarsely to show whether
+#: the column is a part.
 _MAX_ERROR = 0.05
-#: Maximum relative difference between coefficients that count as one factor.
+#: Coefficients count as equal if their relative difference is at most this number.
 _MAX_DIFFERENCE = 0.01
 #: Concepts of columns that are not amounts of money.
 _NOT_AMOUNTS = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
@@ -106,7 +109,7 @@ class Sum:
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return the parts of a total, and sums of the parts, as a map of names to sentences.
+    """Return a map from the parts of a total, and from sums of the parts, to sentences that state the sums.
 
     Parameters
     ----------
@@ -122,7 +125,7 @@ def parts_of(
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Yield columns with a sentence: the parts of one sum together, and any other column alone."""
+    """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
     for name, why in leaks.items():
         same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
         if name == same[0]:
@@ -132,7 +135,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums for a total: its parts, and then subtotals of the parts, or parts of the parts.
+    """Return the sums of columns that give a total, then those that give a part or a subtotal of parts.
 
     Parameters
     ----------
@@ -141,11 +144,13 @@ def find_sums(
     total
         Name of a numeric column. Rows without a total are ignored.
     columns
-        Names of possible parts. Columns with only 0 and 1 are indicators, and never parts.
+        Names of possible parts. A column that contains only 0 and 1 is an indicator, and is never a part.
     exposure
-        Possible divisor of the total; sums are found with and without the division.
+        Column by which the total may have been divided or multiplied. The search also covers the total before
+        this division or multiplication.
     least
-        Minimum number of parts. With 1, a single column may be the total before a tax or fee.
+        Minimum number of parts. If it is 1, a sum may have a single part, to which only a tax or a fee is
+        added.
     """
     if kind_of(frame[total]) not in _AMOUNTS:
         return ()
@@ -258,8 +263,9 @@ class _Search:
 def _coefficients(x: Floats, y: Floats) -> Floats:
     """Regress a total (m,) on columns (m, p).
 
-    The coefficients are all 0 if the columns don't add up to the total, up to rounding and a few rows. A
-    column that the others determine, or that the total's rounding hides, has the coefficient 0.
+    All coefficients are 0 if the columns don't add up to the total; rounding errors and a few rows with other
+    amounts are allowed. A coefficient is also 0 if the other columns determine its column, or if the total is
+    rounded too coarsely to estimate it.
     """
     beta = np.zeros(x.shape[1])
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
@@ -280,7 +286,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Floats:
-    """Replace a column by its multiple, such as a gross amount, if this makes all coefficients equal."""
+    """Replace columns by multiples, such as gross amounts, if this makes all coefficients equal."""
     parts = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
     others = np.setdiff1d(np.arange(len(beta)), basis)
     if len(parts) < 2 or not len(others):
@@ -307,7 +313,8 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     """Return the coefficients of a regression and the standard deviation of its residuals.
 
-    If the deviation exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
+    If the standard deviation is larger than rounding errors, the fit is repeated without the rows that have
+    the largest residuals.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
@@ -321,9 +328,10 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _independent(z: Floats, least: Floats) -> Index:
-    """Return the columns of z (m, p) that determine all others, up to residuals of at most `least`.
+    """Return columns of z (m, p) that determine all other columns, with residuals of at most `least`.
 
-    If a rounded subtotal and its parts are all columns, one is redundant, and its coefficient would be noise.
+    If the columns include a rounded subtotal and all its parts, one of these columns is redundant, and its
+    coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -341,9 +349,9 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Fit y (n,) as factor × sum + fee of cells (k, n); return factor, fee and a mask of confirming rows.
+    """Fit y (n,) as factor × (sum of k columns) + fee; return factor, fee and a mask of agreeing rows.
 
-    The result is None if too few rows confirm the sum, or if factor, fee or columns are not plausible.
+    The result is None if too few rows agree, or if the factor, the fee or the columns are not plausible.
     """
     z, steps = sign @ cells, [_rounding_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
@@ -368,13 +376,13 @@ def _line_of(
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Return numbers (n,), with 0 for missing cells, because a coverage that is not bought costs nothing."""
+    """Return numbers (n,). A missing cell becomes 0, because a coverage that is not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 
 
 def _evenly_spaced(n: int, most: int) -> Index:
-    """Return at most `most` of the indices 0 … n − 1, evenly spread."""
+    """Return at most `most` evenly spaced indices from 0 to n − 1."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 

@@ -55,17 +55,22 @@ def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None
 ])  # fmt: skip
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(cells, numbers):
     values, report = column(*cells)
-    assert (values.tolist(), "between thousands, as its cells show" in str(report.notes)) == (numbers, True)
+    assert (values.tolist(), "as thousands separators, because its cells show this" in str(report.notes)) == (
+        numbers,
+        True,
+    )
 
 
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_chosen_decimal_mark() -> None:
     cells = ["10.717", "9.250", "640"]
     values, report = column(*cells)
     assert values.tolist() == cells
-    assert "Set the decimal mark to decide" in "\n".join(report.notes)
+    assert "Choose the decimal mark" in "\n".join(report.notes)
     values, report = column(*cells, decimal=",")
     assert values.tolist() == [10717, 9250, 640]
-    assert "with points between thousands, as you chose (2 cells, lines 2, 3)" in "\n".join(report.notes)
+    assert "with points as thousands separators, as you chose (2 cells, lines 2, 3)" in "\n".join(
+        report.notes
+    )
     assert column(*cells, decimal=".")[0].tolist() == [10.717, 9.25, 640]
 
 
@@ -109,7 +114,7 @@ def banded() -> tuple[pd.DataFrame, ReadingReport]:
 
 def test_bands_become_ordered_categories_instead_of_numbers() -> None:
     frame, report = banded()
-    assert "“rooms” holds bands, used as ordered categories." in report.notes
+    assert "“rooms” contains bands, which are used as ordered categories." in report.notes
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",))
     dataset = build_dataset(frame, roles, name="x")
     rooms = dataset.features["rooms"]
@@ -200,7 +205,7 @@ def test_an_open_ended_value_becomes_its_limit_when_the_conversion_is_chosen() -
     roles = Roles(target="age", sensitive=("age",), features=("income",))
     found, _ = apply_fixes(table, roles, [Fix("convert", "income")], notes)
     assert found["income"].tolist()[-36:] == [20_999, *[250_000] * 30, *[2500] * 5]
-    assert "35 cells with an open end, such as 90+, count as the limit" in notes[0]
+    assert "35 cells with an open end, such as 90+, count as the limit (90)" in notes[0]
 
 
 # Dates written as text: recognised in any order, and asked about where day and month could be swapped.

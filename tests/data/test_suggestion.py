@@ -150,7 +150,7 @@ def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> N
     found = suggest_roles(claims())
     assert found.target == "ClaimAmount"
     assert found.left_out == {
-        **dict.fromkeys(("ClaimNb", "ClaimInd"), "it is 0 exactly where the target is"),
+        **dict.fromkeys(("ClaimNb", "ClaimInd"), "it is 0 exactly where the target is 0"),
         "cents": "the target can be recovered from it",
         "damaged": "it shows in every row whether the target is 0",
     }

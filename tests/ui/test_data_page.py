@@ -115,7 +115,7 @@ READ = [
     (b"\xef\xbb\xbf" + SOUND, "sensitive: age"),
     (SOUND.replace(b"power", b"", 1), "column 2 is “column 2”"),
     (changed(code=["007"] * 120), "“code” stays text, as an identifier"),
-    (changed(value=["1’234"] * 120), "have a separator between thousands"),
+    (changed(value=["1’234"] * 120), "have a thousands separator"),
     (changed(cost=policies()["cost"] * 1e60), "single precision"),
     (tails(), "“cost” is zero in 8", "heavy tail", "quantile groups"),
 ]
@@ -185,7 +185,7 @@ FIXED = {
     "a hidden copy": (changed(300, born=2020 - policies(300)["age"]), "age", "“age” can be recovered", "Leave it out",
                       "1 feature ·"),
     "no exposure": (changed(exposure=[0, -1, *[1.5] * 118]), "age", "above zero", "Drop these rows", "118 rows"),
-    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "is repeated over columns: 1, 2", "Number them",
+    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "have the same name: columns 1, 2", "Add numbers",
                           "column 2 is “age (2)”"),
 }  # fmt: skip
 
@@ -291,7 +291,7 @@ def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatc
     sheet = workbook({"Tab": [list(policies()), *policies().to_numpy().tolist()]})
     for limit, most, content, name, told in (
         ("limits.MAX_CELLS", 300, SOUND, "policies.csv", "more than 300"),
-        ("limits.MAX_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "when it is unpacked"),
+        ("limits.MAX_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "The unpacked file has"),
         ("excel.MAX_EXCEL_CELLS", 100, sheet, "policies.xlsx", "more than 100"),
     ):
         with monkeypatch.context() as patch:

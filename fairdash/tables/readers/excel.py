@@ -1,8 +1,8 @@
-"""Reader of Excel workbooks (.xlsx, .xlsm), which checks a workbook before a fast engine reads it.
+"""Reader of Excel workbooks (.xlsx, .xlsm). It checks the size of a workbook before it reads the cells.
 
-An .xlsx file is a zip archive of XML. A few kilobytes of archive can unpack to gigabytes, address the last of
-17 billion cells, or repeat a long text a million times. The reader therefore unpacks each part only up to a
-limit, and checks the numbers of rows, columns and characters before it reads the cells.
+An .xlsx file is a zip archive of XML. A few kilobytes can become gigabytes when they are unpacked, contain a
+cell at position 17 billion, or repeat a long text a million times. The reader therefore limits the size of
+the unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from fairdash.tables.readers.table import (
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
 
-#: Maximum number of cells: with more, reading takes minutes and gigabytes of memory.
+#: Maximum number of cells. The reading of a larger sheet takes minutes and gigabytes of memory.
 MAX_EXCEL_CELLS = 5 * 10**6
-#: Maximum size in bytes of all unpacked parts together.
+#: Maximum total size in bytes of the unpacked parts.
 MAX_BYTES = 600 * 10**6
-#: Maximum number of characters of all cells together.
+#: Maximum total number of characters in the cells.
 MAX_CHARACTERS = 500 * 10**6
 
 _WORKBOOK = "xl/workbook.xml"
@@ -63,7 +63,7 @@ _NO_RESULT = re.compile(
 
 
 def is_workbook(names: Sequence[str]) -> bool:
-    """Return whether an archive with these members is a workbook that this module can read."""
+    """Return whether an archive with members of these names is a workbook that this module can read."""
     return _WORKBOOK in names
 
 
@@ -78,7 +78,7 @@ def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, R
         The file is damaged, encrypted or too large, declares XML entities, has no rows, or has formulas
         without stored results.
     OptionError
-        There is no sheet with that name.
+        The workbook has no sheet of the selected name.
     """
     sheet = read_sheet(content, options.sheet)
     table = _table(sheet, options)
@@ -96,13 +96,14 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells by row, starting at the first used row and column; an empty cell is ``""``.
+        Cells of each row. The first used row and the first used column of the sheet come first; an empty cell
+        is ``""``.
     first_line
         Number of the first used row, from 1.
     xml
-        Content of the file's part with the sheet.
+        XML text of the sheet in the file.
     all, hidden
-        Names of the workbook's sheets in order, and names of the hidden sheets.
+        Names of all sheets of the workbook, in order, and names of the hidden sheets.
     """
 
     name: str
@@ -114,7 +115,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Read a sheet's unchanged cells after a check of its size, with the errors of :func:`read_excel`."""
+    """Check the size of a sheet, and read its cells unchanged; raise the errors of :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -145,7 +146,7 @@ def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) 
 
 
 def sheet_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of all sheets in order, hidden ones too; raise ReadingError if the file is damaged."""
+    """Return the names of all sheets in order, including hidden sheets."""
     return tuple(_sheets(_parts(content))[0])
 
 
@@ -159,7 +160,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a workbook by name, after a check for XML attacks."""
+    """Return the parts of a workbook by name, after a check that the XML declares no entities."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
@@ -182,7 +183,8 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
             continue
         if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ReadingError.of(
-                "the workbook is locked or packed in an unusual way", "Save it without a password, as .xlsx."
+                "the workbook has a password or an unusual compression",
+                "Save it without a password, as .xlsx.",
             )
         if name in parts:
             raise _damaged()
@@ -190,15 +192,16 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
             parts[name] = packed.read(left + 1)
         left -= len(parts[name])
         if left < 0:
-            raise too_large(f"the workbook has more than {MAX_BYTES // 10**6:,} MB unpacked")
+            raise too_large(f"the unpacked workbook has more than {MAX_BYTES // 10**6:,} MB")
     return parts
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program writes a document type. UTF-16 is rejected, because it could hide one.
+    # No spreadsheet program declares a document type. UTF-16 is rejected, because it could hide a document
+    # type from this check.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
-            "the workbook declares XML entities, or is written in an unusual way",
+            "the workbook declares XML entities, or has an unusual encoding",
             "Open it in a spreadsheet program and save it again as .xlsx, or as CSV.",
         )
 
@@ -207,7 +210,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
-    """Return a map of sheet names to parts, in order, and the names of hidden sheets."""
+    """Return a map from the sheets' names, in order, to parts of the file; and names of hidden sheets."""
     try:
         book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
         links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
@@ -221,7 +224,8 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     sheets, hidden = {}, []
     for one in book.iter(f"{_MAIN}sheet"):
         name, part = one.get("name"), targets.get(one.get(_LINK), "")
-        # The list of sheets also has charts and macros. If two sheets have one name, the first is used.
+        # The list of sheets also contains charts and macros. If two sheets have the same name, the first is
+        # used.
         if name is not None and name not in sheets and part in parts and b"sheetData" in parts[part]:
             sheets[name] = part
             if one.get("state", "visible") != "visible":
@@ -230,7 +234,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Raise an error for a too large sheet, because the reader allocates all cells between the corners."""
+    """Raise an error for a sheet that is too large; its empty cells also need memory."""
     count = rows = 0
     widest: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -243,12 +247,12 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(widest.values(), default=0)
-    # Cells without a position are counted one by one.
+    # Cells without a position are only counted.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
-            f"the sheet reaches over {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
-            "Delete stray cells far from the table, or save the sheet as CSV or Parquet.",
+            f"the used part of the sheet has {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
+            "Delete cells far outside the table, or save the sheet as CSV or Parquet.",
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
@@ -304,7 +308,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     if unseen.any():
         count, where = int(unseen.sum()), at_lines(table.lines[unseen], int(unseen.sum()), word="row")
         table.notes.append(
-            f"{counted(count, 'row')} hidden in the sheet, as by a filter, read too ({where})."
+            f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
         )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
@@ -313,14 +317,14 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Return the index, among the non-empty rows, of a row of the sheet's used part."""
+    """Return the index of a row of the used part of the sheet among the non-empty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
-    """Raise an error for formulas without stored results."""
+    """Raise an error if the sheet has formulas without stored results."""
     without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
@@ -341,7 +345,8 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # The type of a column with mixed cells is detected from the cells' texts, as in a delimited file.
+        # If a column has cells of several types, its type is detected from the texts of the cells, as in a
+        # delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     empty = np.array([isinstance(cell, str) for cell in cells])
@@ -364,8 +369,8 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
         table.add(name, numbers.astype(np.int64))
         return
     note = (
-        f"“{name}” holds whole numbers, of which Excel keeps only 15 digits: identifiers may be altered "
-        f"({table.places(long)})."
+        f"“{name}” contains whole numbers of which Excel stores only 15 digits, so identifiers may be "
+        f"wrong ({table.places(long)})."
     )
     table.add(name, numbers, note)
 
