@@ -122,7 +122,7 @@ def test_bands_become_ordered_categories_instead_of_numbers() -> None:
     assert rooms.cat.categories.tolist() == ORDER
     assert rooms.notna().all(), "no band is emptied"
     assert fixes_of_columns(frame[list(roles.features)]) == ()
-    assert "1 column of bands, as categories in their order (“rooms”)." in dataset.notes
+    assert "1 column of bands, used as ordered categories (“rooms”)." in dataset.notes
 
 
 def test_a_sensitive_attribute_in_bands_is_replaced_by_its_rank_if_the_user_agrees() -> None:

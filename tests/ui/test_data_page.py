@@ -177,7 +177,7 @@ def missing(column: str) -> bytes:
 #: A file, the sensitive attribute, what is said to be wrong, the click that mends it, and what is said then.
 FIXED = {
     "missing cells": (missing("age"), "age", "2 places; lines 5, 9", "Drop these rows", "118 rows"),
-    "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must hold numbers", "Convert to numbers",
+    "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must contain numbers", "Convert to numbers",
               "“cost” is converted from text to numbers."),
     "dates": (changed(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)]), "born",
               "day and month are ambiguous", "Use the age (month before day)",
@@ -185,7 +185,7 @@ FIXED = {
     "a hidden copy": (changed(300, born=2020 - policies(300)["age"]), "age", "“age” can be recovered", "Leave it out",
                       "1 feature ·"),
     "no exposure": (changed(exposure=[0, -1, *[1.5] * 118]), "age", "above zero", "Drop these rows", "118 rows"),
-    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "have the same name: columns 1, 2", "Add numbers",
+    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "have the same name: columns 1, 2", "Number them",
                           "column 2 is “age (2)”"),
 }  # fmt: skip
 
