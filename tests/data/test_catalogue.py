@@ -187,7 +187,7 @@ def test_the_motor_data_have_the_papers_target_roles_and_rows(by_target: dict[st
     assert set(dataset.table()) == set(dataset.meanings)
     assert any("pg15pricing" in note for note in dataset.notes)
     assert "88% of the policies have no cost." in dataset.notes
-    assert any(note.startswith("21 policies are in the file twice") for note in dataset.notes)
+    assert any(note.startswith("21 policies have two rows in the file") for note in dataset.notes)
 
 
 @pytest.mark.data
@@ -263,7 +263,7 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(server, tmp_path, body, 
 
 def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(server, tmp_path):
     server.body, server.announced = archived(PAYLOAD)[:100], 5000
-    with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
+    with pytest.raises(DownloadError, match="can't be reached, or the connection was lost"):
         fetch_test(server, tmp_path)
     server.status = 503
     with pytest.raises(DownloadError, match="HTTPError"):
@@ -297,5 +297,5 @@ def test_the_crime_data_have_the_papers_roles_and_columns(real_data: Path) -> No
     assert CRIME_SENSITIVE not in dataset.features
     assert (dataset.features.shape, dataset.features.isna().sum().sum()) == ((1994, 99), 1)
     assert dataset.target.mean() == pytest.approx(0.2380, abs=5e-5)
-    assert "22 columns left out: over half of the cells are missing." in dataset.notes
+    assert "22 columns left out, because more than half of their cells are missing." in dataset.notes
     assert dataset.meanings["medIncome"].startswith("median household income")

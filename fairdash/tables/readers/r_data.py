@@ -194,7 +194,7 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Convert numbers since 1970, in a unit of `seconds` seconds, to dates and times."""
+    """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
     # 64-bit microseconds can represent about 9.2e12 seconds before and after 1970.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
