@@ -353,8 +353,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the slope of the narrowest strip around all rows, and their positions; None if it is too
-    wide."""
+    """Return the slope of the narrowest strip around all rows, and their positions; None if too wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]
