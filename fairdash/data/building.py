@@ -115,10 +115,10 @@ def build_dataset(
     remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
-    left = ~table.unusable_rows(outcomes, drop_missing)
-    if not left.all():
-        table = table.only(left)
-        outcomes = {column: values.loc[left] for column, values in outcomes.items()}
+    is_used = ~table.unusable_rows(outcomes, drop_missing)
+    if not is_used.all():
+        table = table.only(is_used)
+        outcomes = {column: values.loc[is_used] for column, values in outcomes.items()}
     if (n_rows := len(table.frame)) < MIN_ROWS:
         problems.append(
             Problem(
@@ -136,7 +136,7 @@ def build_dataset(
         problems.extend(table.settle_totals(outcomes))
 
     restored = table.fixed("keep")
-    features, doubts = choose_features(
+    features, problems_of_features = choose_features(
         table.frame, roles.features, kept=restored, lines=table.lines, notes=remarks
     )
     problems.extend(
@@ -145,9 +145,9 @@ def build_dataset(
             {name: outcomes[name] for name in roles.sensitive if name in outcomes},
         )
     )
-    problems.extend(doubts)
+    problems.extend(problems_of_features)
     table.say_leaks(features)
-    if not features and not doubts:
+    if not features and not problems_of_features:
         problems.append(
             Problem(what="no feature is left from which to predict", hint="Choose further columns.")
         )
@@ -252,15 +252,14 @@ class _Table(NamedTuple):
             role, missing = self.role_of_column[column], values.isna().to_numpy()
             if column in dropped:
                 cells = values.to_numpy()
-                out = missing | np.isinf(cells)
+                excluded = missing | np.isinf(cells)
                 if role == EXPOSURE:
-                    out |= cells <= 0
-                if out.any():
-                    notes.append(
-                        f"{counted(int(out.sum()), 'row')} left out, because “{column}” can't be used there."
-                    )
-                    self._note_lost_target(column, out, outcomes)
-                unusable |= out
+                    excluded |= cells <= 0
+                if excluded.any():
+                    n_excluded = counted(int(excluded.sum()), "row")
+                    notes.append(f"{n_excluded} left out, because “{column}” can't be used there.")
+                    self._note_lost_target(column, excluded, outcomes)
+                unusable |= excluded
             elif drop_missing and role in (TARGET, SENSITIVE):
                 without |= missing
             if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
@@ -268,12 +267,11 @@ class _Table(NamedTuple):
                 unusable |= (values < 0).to_numpy()
         for column in self.roles.features:
             if column in dropped and kind_of(self.frame[column]) == "number":
-                out = np.isinf(as_floats(self.frame[column]).to_numpy())
-                if out.any():
-                    notes.append(
-                        f"{counted(int(out.sum()), 'row')} left out, because “{column}” is infinite there."
-                    )
-                unusable |= out
+                excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
+                if excluded.any():
+                    n_excluded = counted(int(excluded.sum()), "row")
+                    notes.append(f"{n_excluded} left out, because “{column}” is infinite there.")
+                unusable |= excluded
         if without.any():
             n_missing = int(without.sum())
             notes.append(
@@ -318,10 +316,12 @@ class _Table(NamedTuple):
         """Add notes on the columns that reveal the target or the price."""
         roles = self.roles
         role_of_column = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
-        free = [str(name) for name in self.frame.columns if name not in role_of_column]
-        leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
+        without_role = [str(name) for name in self.frame.columns if name not in role_of_column]
+        leaks_by_role = {
+            "target": certain_leaks(self.frame, roles.target, without_role, exposure=roles.weight)
+        }
         if roles.prediction is not None:
-            unexplained = [name for name in free if name not in leaks_by_role["target"]]
+            unexplained = [name for name in without_role if name not in leaks_by_role["target"]]
             leaks_by_role["price"] = parts_of(
                 self.frame, roles.prediction, unexplained, exposure=roles.weight
             )
@@ -351,10 +351,10 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
         return codes_of(classes, values, role)
     name, must = str(values.name), f"the {role} must contain numbers, and"
     fixes: tuple[Fix, ...] = ()
-    wrong = np.zeros(len(values), dtype=bool)
-    if ways := date_fixes(values):
-        doubt, hint = use_of_dates(ways)
-        what, fixes = f"{must} this column contains dates{doubt and '; '}{doubt}", ways
+    is_wrong = np.zeros(len(values), dtype=bool)
+    if fixes_of_dates := date_fixes(values):
+        ambiguity, hint = use_of_dates(fixes_of_dates)
+        what, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
     elif holds_bands(values):
         what, hint = (
             f"{must} this column contains bands",
@@ -366,14 +366,14 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     else:
         fixes = conversions(values)
         cells = values.astype(object)
-        wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
+        is_wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
         what = f"{must} some of its cells are not numbers"
         hint = "Correct these cells or mark them as missing, or choose a column of numbers."
         if fixes:
             hint = (
                 "Convert the column, correct these cells or mark them as missing, or choose another column."
             )
-        if not wrong.any():
+        if not is_wrong.any():
             what = f"{must} this column has been read as text"
             hint = (
                 "See the notes on the reading of the file, and choose the decimal mark or correct the file."
@@ -382,8 +382,8 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
         what=what,
         hint=hint,
         column=name,
-        lines=first_lines(wrong, lines),
-        count=int(wrong.sum()) or None,
+        lines=first_lines(is_wrong, lines),
+        count=int(is_wrong.sum()) or None,
         fixes=fixes,
     )
 
@@ -394,19 +394,20 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
     Rows whose exposure is not above zero are reported as another problem.
     """
     column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
-    below = y < 0
+    is_negative = y < 0
     known = np.isfinite(y) & np.isfinite(w) & (w > 0)
-    ways = (known, y), (known, np.maximum(y, 0)), (known & ~below, y)
+    rows_and_amounts = (known, y), (known, np.maximum(y, 0)), (known & ~is_negative, y)
     rates = [
-        amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing" for rows, cells in ways
+        amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing"
+        for rows, cells in rows_and_amounts
     ]
     return Problem(
         what="amounts below zero, such as recoveries, would be divided by the exposure",
         hint=f"Divide them unchanged (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
         f"squared error can learn it), replace them by 0 ({rates[1]}), or leave these rows out ({rates[2]}).",
         column=column,
-        lines=first_lines(below, lines),
-        count=int(below.sum()),
+        lines=first_lines(is_negative, lines),
+        count=int(is_negative.sum()),
         fixes=tuple(Fix(kind, column) for kind in OF_NEGATIVES),
     )
 
@@ -423,10 +424,10 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     """
-    below = (target < 0).to_numpy()
-    n_below = int(below.sum())
-    where = "" if lines is None else f" ({at_lines(lines[below], n_below)})"
-    done = {
+    is_negative = (target < 0).to_numpy()
+    n_below = int(is_negative.sum())
+    where = "" if lines is None else f" ({at_lines(lines[is_negative], n_below)})"
+    treatment = {
         FLOOR: "They are replaced by 0.",
         DROP_NEGATIVE: "These rows are left out.",
     }.get(
@@ -434,5 +435,5 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     )
     return (
         f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}; the sum of these amounts is "
-        f"{amount(float(target[below].sum()))} there. {done}"
+        f"{amount(float(target[is_negative].sum()))} there. {treatment}"
     )

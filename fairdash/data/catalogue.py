@@ -51,12 +51,12 @@ class CatalogueOption:
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
-            wanted = " or ".join(repr(choice) for choice in self.choices)
+            allowed = " or ".join(repr(choice) for choice in self.choices)
         else:
             if type(value) is int and self.minimum <= value <= self.maximum:
                 return None
-            wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
-        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {wanted}.")
+            allowed = f"a whole number from {self.minimum:,} to {self.maximum:,}"
+        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {allowed}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -266,9 +266,9 @@ def _check(dataset: Dataset) -> None:
         texts, None, "the name of a column is not a text", "Give every column a name that is a text."
     )
     for name, times in Counter(names).items():
-        several = "the name is used for several columns or roles"
+        repeated_name = "the name is used for several columns or roles"
         hint = "A column can have one role only: target, sensitive, feature or exposure."
-        checks.require(times == 1, str(name), several, hint)
+        checks.require(times == 1, str(name), repeated_name, hint)
     for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
         checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
     parts = {"features": dataset.features, TARGET: dataset.target, **others}
@@ -276,10 +276,10 @@ def _check(dataset: Dataset) -> None:
     they_have = (
         f"{', '.join(parts)} and sensitive columns have {', '.join(counts[:-1])} and {counts[-1]} rows"
     )
-    alike = len(set(counts)) == 1
-    checks.require(alike, None, they_have, "Use columns of the same table.")
-    some = len(dataset.target) > 0 or not alike
-    checks.require(some, None, "there are no rows", "Choose a table with rows.")
+    are_equal = len(set(counts)) == 1
+    checks.require(are_equal, None, they_have, "Use columns of the same table.")
+    has_rows = len(dataset.target) > 0 or not are_equal
+    checks.require(has_rows, None, "there are no rows", "Choose a table with rows.")
     for role, values in (*outcomes, *others.items()):
         if role == GROUP:
             checks.problems += group_problems(values)

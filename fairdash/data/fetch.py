@@ -67,11 +67,11 @@ def fetch_files(
         The files can't be stored.
     """
     publisher = url.split("/")[2]
-    arrived = _downloaded(url, publisher, offline_advice, progress, timeout)
+    download = _downloaded(url, publisher, offline_advice, progress, timeout)
     if len(checksums) > 1:
-        contents = _unpacked(arrived, checksums, publisher, offline_advice)
+        contents = _unpacked(download, checksums, publisher, offline_advice)
     else:
-        contents = dict.fromkeys(checksums, arrived)
+        contents = dict.fromkeys(checksums, download)
     problems = [
         Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
         for name, checksum in checksums.items()
@@ -115,11 +115,11 @@ def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
         Names of the required files.
     """
     names = tuple(names)
-    places = [cache_folder(dataset)]
+    folders = [cache_folder(dataset)]
     shared = os.environ.get("FAIRDASH_DATA")
     if shared:
-        places.insert(0, Path(shared) / dataset)
-    for place in places:
+        folders.insert(0, Path(shared) / dataset)
+    for place in folders:
         if all((place / name).is_file() for name in names):
             return place
     return None

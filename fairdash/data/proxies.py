@@ -175,14 +175,14 @@ def ranking_steps(
             groups = as_groups(groups[rows], len(rows))
     features = dataset.features.iloc[rows].reset_index(drop=True)
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
-    drawn = draw_orders(s[None], n_permutations, random_state, groups)
+    permutations = draw_orders(s[None], n_permutations, random_state, groups)
     if groups is not None:
-        drawn = np.stack([by_rank(s, order, s) for order in drawn])
-    orders = np.concatenate([np.arange(len(s))[None], drawn])
-    g = number_basis(s)
-    in_other_orders = g.reordered(orders[1:])
+        permutations = np.stack([by_rank(s, order, s) for order in permutations])
+    orders = np.concatenate([np.arange(len(s))[None], permutations])
+    basis_of_s = number_basis(s)
+    in_other_orders = basis_of_s.reordered(orders[1:])
     names = list(features.columns)
-    values = np.array([hgr_of_bases(_basis_of(features[name]), g)[0] for name in names])
+    values = np.array([hgr_of_bases(_basis_of(features[name]), basis_of_s)[0] for name in names])
     known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
     permuted = np.empty((len(names), n_permutations))
     for place, name in enumerate(names):
@@ -191,7 +191,7 @@ def ranking_steps(
     p_value, p_corrected = corrected_p_values(values, permuted)
     yield 0.8, "predicting the sensitive column from all features", known
     predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
-    together = hgr_of_bases(number_basis(predicted), g.reordered(orders))
+    joint_values = hgr_of_bases(number_basis(predicted), basis_of_s.reordered(orders))
     table = pd.DataFrame(
         {
             "feature": names,
@@ -206,8 +206,8 @@ def ranking_steps(
     return ProxyRanking(
         sensitive=column,
         features=table.sort_values("hgr", ascending=False, kind="stable", ignore_index=True),
-        joint=float(together[0]),
-        joint_floor_q95=float(np.quantile(together[1:], 0.95)),
+        joint=float(joint_values[0]),
+        joint_floor_q95=float(np.quantile(joint_values[1:], 0.95)),
         joint_r2=r2,
         n=dataset.n_rows,
         n_used=len(s),
@@ -231,15 +231,17 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     """
     count = permuted.shape[1]
     p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
-    together = np.column_stack([values, permuted])
-    spread = together.std(axis=1)
-    z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
-    order = np.argsort(-z[:, 0], kind="stable")
+    all_values = np.column_stack([values, permuted])
+    deviations = all_values.std(axis=1)
+    standardised = (all_values - all_values.mean(axis=1, keepdims=True)) / np.where(
+        deviations > 0, deviations, 1.0
+    )[:, None]
+    order = np.argsort(-standardised[:, 0], kind="stable")
     # `largest` is, for each permutation and feature, the maximum over this feature and all weaker features.
-    largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
-    reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
+    largest = np.maximum.accumulate(standardised[order, 1:][::-1], axis=0)[::-1]
+    exceedance = (1 + (largest >= standardised[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
-    p_corrected[order] = np.maximum.accumulate(reached)
+    p_corrected[order] = np.maximum.accumulate(exceedance)
     return p_value, np.maximum(p_corrected, p_value)
 
 

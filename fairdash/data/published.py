@@ -114,13 +114,13 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     notes.append(
         f"Missing cells in features: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)} columns."
     )
-    kept = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    used = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
     return entry.dataset(
         features=features.astype(float),
         target=frame[CRIME_TARGET].astype(float),
         sensitive=frame[[CRIME_SENSITIVE]].astype(float),
-        units=dict.fromkeys(kept, "scaled to 0–1"),
-        meanings={column: meanings[column] for column in kept if column in meanings},
+        units=dict.fromkeys(used, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in used if column in meanings},
         notes=tuple(notes),
     )
 
@@ -187,10 +187,10 @@ def motor(
     if subregion == "drop":
         left_out.append(SUBREGION)
         notes.append("The subregion is left out. The density of its inhabitants is a feature.")
-    twice = int(policies["PolNum"].duplicated().sum())
+    n_duplicates = int(policies["PolNum"].duplicated().sum())
     notes.append(
-        f"{twice} policies have two rows in the file, one with the cost of their claims and one without. "
-        "Both rows are kept."
+        f"{n_duplicates} policies have two rows in the file, one with the cost of their claims and one "
+        "without. Both rows are kept."
     )
     if n != len(policies):
         rows = np.sort(np.random.default_rng(random_state).choice(len(policies), n, replace=False))
@@ -201,8 +201,8 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    nothing = "claim" if source == "Numtppd" else "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {nothing}.")
+    what = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {what}.")
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
@@ -219,8 +219,8 @@ def _policies(content: bytes) -> pd.DataFrame:
     import rdata
 
     frame = rdata.read_rda(io.BytesIO(content))["pg15training"].reset_index(drop=True)
-    whole = [name for name in frame.columns if pd.api.types.is_integer_dtype(frame[name])]
-    return frame.astype(dict.fromkeys(whole, np.int64))
+    integer_columns = [name for name in frame.columns if pd.api.types.is_integer_dtype(frame[name])]
+    return frame.astype(dict.fromkeys(integer_columns, np.int64))
 
 
 def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | None = None) -> Dataset:
@@ -314,8 +314,8 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     of
         Word for the rows, in the plural, such as "counties".
     """
-    whole = pd.read_csv(io.BytesIO(content))
-    frame = whole.dropna().reset_index(drop=True)
+    table = pd.read_csv(io.BytesIO(content))
+    frame = table.dropna().reset_index(drop=True)
     left_out = [column for column in PLACES if column in frame]
     features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
@@ -324,7 +324,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         target=frame[CENSUS_TARGET].astype(float),
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
-            f"{len(whole) - len(frame):,} of {len(whole):,} {of} left out, because a cell is missing.",
+            f"{len(table) - len(frame):,} of {len(table):,} {of} left out, because a cell is missing.",
             f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",

@@ -34,7 +34,7 @@ DEFAULT_DAYS = 30
 
 #: Maximum number of tables that a process keeps in memory.
 TABLES_KEPT = 4
-#: Whether pandas copies the data of a shallow copy when it is first changed, as pandas 3 and later do.
+#: pandas 3 and later copy the data of a shallow copy when it is first changed.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -120,8 +120,8 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
     folder = _folder()
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
-        holders = holders_of(path.stem)
-        uploads += [_described(path, each) for each in holders if owner in (each, None)]
+        owners = holders_of(path.stem)
+        uploads += [_described(path, each) for each in owners if owner in (each, None)]
     return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
@@ -231,14 +231,14 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
     """
     path = _path(digest)
     forget_tables()
-    holders = holders_of(digest)
-    leaving = holders if owner is None else holders & {owner}
+    owners = holders_of(digest)
+    owners_to_remove = owners if owner is None else owners & {owner}
     try:
-        if leaving == holders:
+        if owners_to_remove == owners:
             for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-        for each in leaving or {owner or LOCAL}:
+        for each in owners_to_remove or {owner or LOCAL}:
             _description(path, each).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError.of(
@@ -256,13 +256,15 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     delete
         Function that deletes a file, given its hash and the keyword ``owner``.
     """
-    time = datetime.now(UTC) if now is None else now
-    over = [
-        each for each in list_uploads(owner=None) if each.keep_until is not None and each.keep_until <= time
+    current = datetime.now(UTC) if now is None else now
+    expired = [
+        each
+        for each in list_uploads(owner=None)
+        if each.keep_until is not None and each.keep_until <= current
     ]
-    for upload in over:
+    for upload in expired:
         delete(upload.sha256, owner=upload.owner)
-    return len(over)
+    return len(expired)
 
 
 def check_sha256(digest: str) -> str:

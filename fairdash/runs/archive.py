@@ -95,10 +95,10 @@ def export_run(run: Run) -> bytes:
     RunError
         The run is still in progress, has no results, or is damaged.
     """
-    status, look = run.status, run.available_result
+    status, results_folder = run.status, run.available_result
     if not status.is_over:
         raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
-    if look is None:
+    if results_folder is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
     # These two lines raise an error that names damaged files.
     run.spec  # noqa: B018
@@ -112,9 +112,9 @@ def export_run(run: Run) -> bytes:
     if run.name:
         files[NAME] = sealed_text({"name": run.name}).encode()
     read_confirmations(run)
-    beside = (*LOG_FILES, CONFIRMATIONS)
-    files |= {name: path.read_bytes() for name in beside if (path := run.folder / name).is_file()}
-    for path in sorted((run.folder / look).rglob("*")):
+    other_files = (*LOG_FILES, CONFIRMATIONS)
+    files |= {name: path.read_bytes() for name in other_files if (path := run.folder / name).is_file()}
+    for path in sorted((run.folder / results_folder).rglob("*")):
         if path.is_file():
             files[path.relative_to(run.folder).as_posix()] = path.read_bytes()
     return _packed(files)
@@ -141,16 +141,16 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
         The folder can't be written, or the disk is full.
     """
     files = _unpacked(content)
-    looks = {name.partition("/")[0] for name in files if "/" in name}
-    look = looks.pop() if len(looks) == 1 else ""
-    id, text = _checked(files, owner, look)
-    kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
+    results_folders = {name.partition("/")[0] for name in files if "/" in name}
+    results_folder = results_folders.pop() if len(results_folders) == 1 else ""
+    id, text = _checked(files, owner, results_folder)
+    stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
     # The first candidate is the id in the archive; the others are derived from the content.
-    others = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
-    for place in (Run.home() / each for each in itertools.chain([id], others)):
-        if not place.exists() and _keep(kept, place, look=look):
+    other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
+    for place in (Run.home() / each for each in itertools.chain([id], other_ids)):
+        if not place.exists() and _keep(stored_files, place, look=results_folder):
             return ImportedRun(run=Run(place.name), id=id)
-        if _is_same(place, kept):
+        if _is_same(place, stored_files):
             return ImportedRun(run=Run(place.name), id=id, was_here=True)
     raise AssertionError("an id is always free")
 
@@ -199,9 +199,9 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
     """Return whether the existing run has the same plan, owner and results."""
-    found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
+    compared = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
-        return all((place / name).read_bytes() == files[name] for name in found)
+        return all((place / name).read_bytes() == files[name] for name in compared)
     except OSError:
         return False
 

@@ -70,13 +70,13 @@ class AuditJob(Job[AuditSpec]):
 
         A RunError is raised if the file of the model is missing or damaged.
         """
-        kept = self.spec.model
-        if kept is None:
+        model_file = self.spec.model
+        if model_file is None:
             return {}
         path = self.folder / MODEL
-        if not path.is_file() or sha256(content := path.read_bytes()) != kept.sha256:
+        if not path.is_file() or sha256(content := path.read_bytes()) != model_file.sha256:
             raise self.damaged(MODEL)
-        return {"model": content, **kept.options}
+        return {"model": content, **model_file.options}
 
     def write_result(self, result: AuditResult) -> None:
         """Store the result completely or not at all."""
@@ -112,11 +112,11 @@ def create_audit(
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
     if model is not None:
         files[MODEL] = content_of(model)
-        kept = ModelFile(
+        model_file = ModelFile(
             sha256=sha256(model), columns=tuple(model_columns), customer=customer, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
-        spec = replace(spec, model=kept)
+        spec = replace(spec, model=model_file)
     spec = replace(spec, plan=replace(plan, written=plan.written or spec.created))
     return AuditJob.create(spec, files=files)
 
@@ -154,20 +154,20 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
         The table can't be stored.
     """
     run.check_data(dataset)
-    places = price.index.to_numpy(dtype=np.intp)
-    table = dataset.table().iloc[places].reset_index(drop=True)
+    positions = price.index.to_numpy(dtype=np.intp)
+    table = dataset.table().iloc[positions].reset_index(drop=True)
     name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)
     table[name] = price.to_numpy()
     content = safe_csv(table)
-    kept = keep_upload(content, name=f"{title}.csv", owner=owner)
+    upload = keep_upload(content, name=f"{title}.csv", owner=owner)
     source = run.spec.source
     origin = (run.id, *((source.sha256,) if isinstance(source, UploadSource) else ()))
     roles: Roles = replace(dataset.roles, prediction=name, rate=False)
-    made = UploadSource(
-        sha256=kept.sha256, name=f"{title}.csv", roles=roles, names=dataset.names, made_from=origin
+    recipe = UploadSource(
+        sha256=upload.sha256, name=f"{title}.csv", roles=roles, names=dataset.names, made_from=origin
     )
-    save_source(made, owner=owner)
-    return made
+    save_source(recipe, owner=owner)
+    return recipe
 
 
 def price_of_test_rows(predictions: Mapping[int, Array], tests: Sequence[NDArray[np.int64]]) -> pd.Series:
@@ -182,5 +182,5 @@ def price_of_test_rows(predictions: Mapping[int, Array], tests: Sequence[NDArray
     tests
         The test rows of each split.
     """
-    found = pd.concat([pd.Series(predictions[j][tests[j]], index=tests[j]) for j in sorted(predictions)])
-    return found[~found.index.duplicated()].sort_index()
+    prices = pd.concat([pd.Series(predictions[j][tests[j]], index=tests[j]) for j in sorted(predictions)])
+    return prices[~prices.index.duplicated()].sort_index()

@@ -116,8 +116,8 @@ def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
         pd.DataFrame({"split": j, "row": split.test, "premium": premiums[j, split.test]})
         for j, split in enumerate(splits)
     ]
-    made: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
-    return made
+    content: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
+    return content
 
 
 def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]:
@@ -224,10 +224,10 @@ def card_of_repair(
         reach_in_words,
     )  # imports measures that other cards don't need
 
-    ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
+    figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
         f"{name}, s {way}": float(each)
-        for way, row in ways.to_dict("index").items()
+        for way, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
     before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])

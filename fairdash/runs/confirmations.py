@@ -33,14 +33,14 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
-        found = tuple(from_plain(Confirmation, each) for each in content["openings"])
+        confirmations = tuple(from_plain(Confirmation, each) for each in content["openings"])
     except FileNotFoundError:
-        found = ()
+        confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
         raise _not_believed() from error
-    if sum(event.what == OPENED for event in read(run.folder).events) > len(found):
+    if sum(event.what == OPENED for event in read(run.folder).events) > len(confirmations):
         raise _not_believed()
-    return found
+    return confirmations
 
 
 def confirm_run(
@@ -73,7 +73,7 @@ def confirm_run(
     # The lock ensures that two simultaneous requests are recorded as two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):
         before = read_confirmations(run)
-        found = confirm_point(
+        confirmation = confirm_point(
             aside,
             method=method,
             lam=lam,
@@ -82,19 +82,19 @@ def confirm_run(
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
         )
-        if found not in before:
-            kept = {"openings": [to_plain(each) for each in (*before, found)]}
-            write_sealed(run.folder / CONFIRMATIONS, kept)
+        if confirmation not in before:
+            record = {"openings": [to_plain(each) for each in (*before, confirmation)]}
+            write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,
                 OPENED,
                 who=owner,
-                method=found.point.method,
-                weight=f"λ = {found.point.lam:g}",
-                objective=found.objective,
-                times=found.number,
+                method=confirmation.point.method,
+                weight=f"λ = {confirmation.point.lam:g}",
+                objective=confirmation.objective,
+                times=confirmation.number,
             )
-    return found
+    return confirmation
 
 
 def _not_believed() -> RunError:

@@ -129,13 +129,13 @@ def made_in(*runs: Run) -> DerivedFiles:
     tables: list[tuple[str, str]] = []
     for run in runs:
         # The id as it is written in spec.json: also models with damaged files are found by this text.
-        owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
-        own = list(_sources_naming(word, owner))
+        owner, quoted_id = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
+        recipes = list(_sources_naming(quoted_id, owner))
         jobs[Run] += (run.folder,)
-        for kind, words in ((ModelJob, f'"run": {word}'), (AuditJob, word), (RepairJob, word)):
+        for kind, words in ((ModelJob, f'"run": {quoted_id}'), (AuditJob, quoted_id), (RepairJob, quoted_id)):
             jobs[kind] += tuple(_naming(words, kind))
-        sources += own
-        tables += _tables_in(own, run.id, owner)
+        sources += recipes
+        tables += _tables_in(recipes, run.id, owner)
     return DerivedFiles(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
 
 
@@ -164,9 +164,9 @@ def delete_run(run: Run) -> None:
     """
     with _deleting(run.folder):
         # The models are deleted first, because they are found by the id of the run.
-        made = made_in(run)
-        _delete_made(replace(made, jobs={**made.jobs, Run: ()}))
-        _delete_made(DerivedFiles(jobs={Run: made.jobs[Run]}))
+        derived = made_in(run)
+        _delete_made(replace(derived, jobs={**derived.jobs, Run: ()}))
+        _delete_made(DerivedFiles(jobs={Run: derived.jobs[Run]}))
 
 
 @contextmanager
@@ -187,16 +187,16 @@ def _deleting(place: Path) -> Iterator[None]:
 
 def _delete_made(made: DerivedFiles) -> None:
     """Delete everything, also entries of the queue; StorageError if a process does not stop."""
-    in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
+    queue_entries = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # If the disk is full, the queue can't be changed until the deletion has freed space.
     with suppress(StorageError):
-        queue.cancel(in_line)
+        queue.cancel(queue_entries)
     problems = [problem for folder in made.folders for problem in _delete(folder)]
     for digest, owner in made.tables:
         delete_upload(digest, owner=owner)
     for source in made.sources:
         source.unlink(missing_ok=True)
-    queue.forget(in_line)
+    queue.forget(queue_entries)
     if problems:
         raise StorageError(*problems)
 
@@ -350,12 +350,12 @@ def _delete(folder: Path) -> Iterator[Problem]:
             hint="End it, or restart the machine, then delete it once more.",
         )
         return
-    last = [folder / name for name in (SPEC, LOCK)]
+    deleted_last = [folder / name for name in (SPEC, LOCK)]
     for path in inside(folder):
         # The specification is deleted last: after an interruption, it still states from which file the job
         # was derived.
         if path.is_dir():
             shutil.rmtree(path)
-        elif path not in last:
+        elif path not in deleted_last:
             path.unlink(missing_ok=True)
     shutil.rmtree(folder)

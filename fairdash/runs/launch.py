@@ -51,9 +51,9 @@ def start_run(
         owner=owner,
         defaults=current_defaults(),
     )
-    asked = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
+    request = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
     for again in itertools.count():
-        id = sha256(f"{asked}\n{again}".encode())[:12]
+        id = sha256(f"{request}\n{again}".encode())[:12]
         try:
             run = Run.create(spec, id=id)
             if not run.status.is_over and not run.is_cancelled():
@@ -137,17 +137,17 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
         has.
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
-    first = (
+    preview_id = (
         job.preview_id
         if isinstance(job, Run) and spec.first is not None and not job.available_result
         else None
     )
     queue.submit(place, queue_name=job.queue_name, owner=spec.owner, again=again)
-    if first is not None:
-        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+    if preview_id is not None:
+        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
     # Only the process of the preview is started here, and it starts the run. Two processes that start at the
     # same time would compete for the cores.
-    queue.ensure_worker(job.queue_name if first is None else queue.QUICK)
+    queue.ensure_worker(job.queue_name if preview_id is None else queue.QUICK)
     return job
 
 

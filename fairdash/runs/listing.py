@@ -77,23 +77,23 @@ def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
 
 def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> SomeJob | None:
     """Return the owner's newest job of one kind whose specification meets a condition, or None."""
-    found = []
+    candidates = []
     for job in jobs_of(kind, owner=owner):
         # A damaged job does not meet the condition.
         with suppress(RunError):
             if is_it(job.spec):
-                found.append((job.spec.created, job.id, job))
-    return max(found)[2] if found else None
+                candidates.append((job.spec.created, job.id, job))
+    return max(candidates)[2] if candidates else None
 
 
 def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:
     """Return the jobs of one kind, the newest first, and the ids of jobs that can't be read."""
-    found, damaged = [], []
+    jobs, damaged = [], []
     for job in jobs_of(kind, owner=owner):
         try:
             job.stored_status()  # raises RunError if the job can't be read
-            found.append((job.spec.created, job.id, job))
+            jobs.append((job.spec.created, job.id, job))
         except RunError:
             damaged.append(job.id)
-    newest_first = sorted(found, key=lambda entry: entry[:2], reverse=True)
+    newest_first = sorted(jobs, key=lambda entry: entry[:2], reverse=True)
     return tuple(job for *_, job in newest_first), tuple(sorted(damaged))

@@ -61,14 +61,14 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
     details = [f"{kind}{weight}", f"It predicts {model['predicts']}"]
     if "loss" in model:
         details.append(f"Loss: {model['loss']}; penalty: {model['penalty']}")
-    made = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
+    model_details = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
     tested, fingerprint = [], []
     if "splits" in figures:
         tested = [f"Test rows of {figures['splits']} splits ({figures['split']}) of the same table"]
         fingerprint = [f"Fingerprint {data['fingerprint']}"]
     values = [f"{name}: {value}" for name, value in figures["values"].items() if value is not None]
     return {
-        "Model details": _listed(made),
+        "Model details": _listed(model_details),
         "Intended use": [],
         "Factors": _listed(
             [
@@ -91,5 +91,5 @@ def _listed(texts: list[Any]) -> list[str]:
 
 def _lines(texts: list[Any]) -> Iterator[str]:
     for each in texts:
-        said = escaped(each)
-        yield f"- {said if said.endswith('.') else said + '.'}"
+        text = escaped(each)
+        yield f"- {text if text.endswith('.') else text + '.'}"

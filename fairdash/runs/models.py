@@ -238,9 +238,9 @@ class ModelJob(Job[ModelSpec]):
         if not path.is_file():
             return None
         table = pd.read_parquet(path)
-        made = np.full((n_splits, n_rows), np.nan)
-        made[table["split"], table["row"]] = table["premium"]
-        return made
+        premiums = np.full((n_splits, n_rows), np.nan)
+        premiums[table["split"], table["row"]] = table["premium"]
+        return premiums
 
     def bundle(self) -> bytes:
         """Return the zip file to download; RunError if it is missing or damaged."""

@@ -116,10 +116,10 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
     """
     if not plan.find_lams:
         return plan
-    found = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
-    if len(found) != len(plan.lams):
+    lams = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
+    if len(lams) != len(plan.lams):
         raise ValueError("the number of its λ values differs from the plan")
-    return replace(plan, lams=tuple(found))
+    return replace(plan, lams=tuple(lams))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -127,11 +127,11 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    existing = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
 
     def write(name: str) -> None:
         try:
-            save_file(there, name)
+            save_file(existing, name)
         except SafetensorError as error:
             # The arrays are valid, so the error comes from the disk.
             raise OSError(errno.EIO, str(error)) from error
@@ -256,6 +256,6 @@ def read_curves(path: Path | None) -> pd.DataFrame:
     if path is None:
         return pd.DataFrame(columns=list(CURVE_COLUMNS))
     # The last line is ignored if it has no line end, because a process may still be writing it.
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    lines = [json.loads(line) for line in whole.splitlines() if line]
+    complete_lines = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    lines = [json.loads(line) for line in complete_lines.splitlines() if line]
     return pd.DataFrame(lines, columns=list(CURVE_COLUMNS))

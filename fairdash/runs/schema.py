@@ -114,11 +114,11 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
             require(len(plan.lams) <= MAX_LAMS, f"it has more than {MAX_LAMS} weights")
             n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
             require(n_models <= MAX_MODELS, f"it has more than {MAX_MODELS:,} models")
-    found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
+    results = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
     plan = spec.first if look != RESULT and spec.first is not None else spec.plan
-    result = _Result(found, spec, plan)
+    result = _Result(results, spec, plan)
     result.check()
-    openings = _openings(files[CONFIRMATIONS], result.plan, found) if CONFIRMATIONS in files else 0
+    openings = _openings(files[CONFIRMATIONS], result.plan, results) if CONFIRMATIONS in files else 0
     _check_log(files, openings)
     if NAME in files:
         read_json(files[NAME], most_bytes=10_000)
@@ -268,12 +268,12 @@ class _Result:
     def _frame(self, name: str) -> None:
         frame, self.cells = self._figures(name)
         # A preview with tariffs has no figures for the training rows.
-        hasty = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
+        is_preview_of_tariffs = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
         wanted = {
             (*model, part)
             for model in self.models
             for part in self.parts[model[2]]
-            if not (hasty and part == "train")
+            if not (is_preview_of_tariffs and part == "train")
         }
         _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not those of the models")
 
@@ -290,15 +290,15 @@ class _Result:
         )
         parts = [part for part in ("validation", "test") if part in self.parts[0]]
         for method in methods:
-            own = frame[frame["method"] == method]
-            stops = own[["lam", "low", "high", "share"]].drop_duplicates()
+            rows_of_method = frame[frame["method"] == method]
+            stops = rows_of_method[["lam", "low", "high", "share"]].drop_duplicates()
             require(
                 stops["lam"].is_unique and (stops["lam"] == 0).any(),
                 "its positions on the path are not valid",
             )
             wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
             _has_rows(
-                own,
+                rows_of_method,
                 ["lam", "split", "part"],
                 wanted,
                 "a position on the path has no figures for a split or a part",
@@ -423,8 +423,8 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
 
 def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
     """Raise a SchemaError with the text `what` unless each expected row occurs once, and no other row."""
-    found = _keys(frame, columns)
-    require(set(found) == wanted and len(found) == len(wanted), what)
+    keys = _keys(frame, columns)
+    require(set(keys) == wanted and len(keys) == len(wanted), what)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:

@@ -99,9 +99,9 @@ def current_status(job: Job[Any]) -> RunStatus:
         return status
     is_away = False
     try:
-        at = queue.state_of(job.id)
+        queue_state = queue.state_of(job.id)
     except queue.AwayError:
-        at, is_away = None, True
+        queue_state, is_away = None, True
     # The process may have ended the job after the first reading of its status.
     if (ended := job.status_if_over) is not None:
         return ended
@@ -109,13 +109,13 @@ def current_status(job: Job[Any]) -> RunStatus:
         return status
     if is_away:
         return replace(status, doing="waiting for the database, which can't be reached")
-    if at is None and status.state == QUEUED:
+    if queue_state is None and status.state == QUEUED:
         return status
-    if at is not None and at.is_active:
-        if at.state == queue.WAITING and status.state == QUEUED:
-            return replace(status, before=len(at.ahead), doing=_waits_for(job, at.ahead))
+    if queue_state is not None and queue_state.is_active:
+        if queue_state.state == queue.WAITING and status.state == QUEUED:
+            return replace(status, before=len(queue_state.ahead), doing=_waits_for(job, queue_state.ahead))
         return replace(status, state=RUNNING, doing=status.doing or "starting")
-    if at is not None and at.state == queue.STOPPED:
+    if queue_state is not None and queue_state.state == queue.STOPPED:
         return replace(status, state=CANCELLED, seconds_left=None)
     ended_early = f"The process that ran this {job.label} has ended. Start it again."
     return replace(status, state=FAILED, message=ended_early)
@@ -129,10 +129,10 @@ def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
         return ""
     id, *_ = ahead[0].split("-")
     try:
-        first = open_job(id, owner=job.owner)
-        of = getattr(first.spec, "source", None)
-        named = f"the {first.label} on “{of.title}”" if of and id != job.id else "its preview"
-        words = f"{named} ({first.stored_status().fraction:.0%} done)"
+        first_job = open_job(id, owner=job.owner)
+        source = getattr(first_job.spec, "source", None)
+        named = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
+        words = f"{named} ({first_job.stored_status().fraction:.0%} done)"
     except RunError:
         words = "another user's job"
     return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
@@ -186,17 +186,19 @@ class JobContext:
         initial estimate is also used.
         """
         now = time.monotonic()
-        recent = [(at, done) for at, done in self.paced if at >= now - SECONDS_OF_PACE[-1]]
+        recent = [
+            (time_then, done) for time_then, done in self.paced if time_then >= now - SECONDS_OF_PACE[-1]
+        ]
         self.paced = [*recent, (now, fraction)]
-        left = []
+        estimates = []
         for seconds in SECONDS_OF_PACE:
-            at, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
-            if now - at >= SECONDS_THAT_TELL and fraction > done:
-                left.append((now - at) / (fraction - done) * (1 - fraction))
-        if self.estimate is not None and (not left or fraction < self.estimated_at + SHARE_THAT_TELLS):
-            rest = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
-            left += [rest * each for each in self.estimate]
-        return (min(left), max(left)) if left else None
+            time_then, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
+            if now - time_then >= SECONDS_THAT_TELL and fraction > done:
+                estimates.append((now - time_then) / (fraction - done) * (1 - fraction))
+        if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
+            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
+            estimates += [remaining * each for each in self.estimate]
+        return (min(estimates), max(estimates)) if estimates else None
 
     def save(self, write: Callable[[], None]) -> None:
         """Write results. If the disk is full, wait for free space, so that the results are not lost.

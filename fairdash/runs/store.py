@@ -240,7 +240,7 @@ class Job(Generic[Spec]):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the job has no result and has finished steps from which it can be resumed."""
+        """Return whether the job has no result, but finished steps from which it can be resumed."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
@@ -347,8 +347,8 @@ class Run(Job[RunSpec]):
 
     def curves(self) -> pd.DataFrame:
         """Return the training curves of all finished epochs."""
-        kept = (self.folder / RESULT / CURVES, self.folder / CURVES)
-        return read_curves(next((each for each in kept if each.exists()), None))
+        paths = (self.folder / RESULT / CURVES, self.folder / CURVES)
+        return read_curves(next((each for each in paths if each.exists()), None))
 
     @property
     def available_result(self) -> str | None:
@@ -383,8 +383,8 @@ class Run(Job[RunSpec]):
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
-        said = self.other_defaults
-        return replace(result, notes=(*result.notes, said)) if said else result
+        remark = self.other_defaults
+        return replace(result, notes=(*result.notes, remark)) if remark else result
 
 
 def _checked_name(name: str) -> str:

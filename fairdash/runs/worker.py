@@ -139,19 +139,19 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     # The user waits for the preview. If it uses a sample of the rows or tariffs, it is only a small part of
     # the run.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
-    whole = 1.0 if is_other_work else spec.share_of_first
+    share_of_work = 1.0 if is_other_work else spec.share_of_first
     # The slowness of the machine is measured before and after the preview, because other processes may use
     # the cores at one of these times.
-    slow = slowness() if is_other_work else 1.0
+    slowness_before = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
     def on_progress(doing: str, share: float) -> None:
-        context.progress(f"preview: {doing}", whole * share)
+        context.progress(f"preview: {doing}", share_of_work * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         pace = processes_for(dataset, spec.plan) ** PACE
-        seconds = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
+        seconds = work_of_plan(dataset, spec.plan).seconds * min(slowness_before, slowness()) / pace
         context.estimate = (1 - UNSURE) * seconds, (1 + UNSURE) * seconds
         context.begin("starting the training on all rows", fraction=spec.share_of_first)
     context.save(lambda: run.write_result(result, first=True))

@@ -108,10 +108,15 @@ def _looks_special(number: float) -> bool:
         return False
     text = repr(abs(float(number))).removesuffix(".0")
     digits = text.replace(".", "")
-    alike = len(set(digits)) == 1 and digits[0] in ("9" if "." in text or len(digits) < 3 else "6789")
-    nearly = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
+    is_repeated_digit = len(set(digits)) == 1 and digits[0] in (
+        "9" if "." in text or len(digits) < 3 else "6789"
+    )
+    is_nearly_all_nines = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
     return (len(digits) > 1 + ("." in text)) and (
-        alike or nearly or (len(digits) > 4 and len(set(digits)) == 1) or digits == "88"
+        is_repeated_digit
+        or is_nearly_all_nines
+        or (len(digits) > 4 and len(set(digits)) == 1)
+        or digits == "88"
     )
 
 
@@ -120,17 +125,19 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     levels, counts = np.unique(sign * cells, return_counts=True)
     codes: list[int] = []
     while len(codes) < _MAX_CODES and len(levels) - len(codes) > _MIN_VALUES:
-        place = len(levels) - len(codes) - 1
-        if not _looks_special(sign * levels[place]):
+        position = len(levels) - len(codes) - 1
+        if not _looks_special(sign * levels[position]):
             break
-        codes.append(place)
+        codes.append(position)
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
         # Consecutive negative numbers are values, for example of a bonus scale that starts at -2.
         return {}
     # A code is far from all ordinary values, but may be close to another code, as 98 is to 99.
     while codes:
-        place = codes[-1]
-        if counts[place] >= _MIN_ROWS and _is_far_from_others(levels[: place + 1], counts[: place + 1], sign):
+        position = codes[-1]
+        if counts[position] >= _MIN_ROWS and _is_far_from_others(
+            levels[: position + 1], counts[: position + 1], sign
+        ):
             break
         codes.pop()
     return {float(sign * levels[k]): int(counts[k]) for k in codes}
@@ -150,8 +157,8 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
         return False
     step = float(np.median(np.diff(others[-_STEPS - 1 :])))
     gap, spread = code - others[-1], others[-1] - others[0]
-    often = gap > spread or counts[-1] > 2 * counts[-2]
-    return bool(often and gap > max(_GAP * spread, _STEPS * step))
+    is_frequent = gap > spread or counts[-1] > 2 * counts[-2]
+    return bool(is_frequent and gap > max(_GAP * spread, _STEPS * step))
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
@@ -179,8 +186,8 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
-        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
-        if count >= _MIN_ROWS and far:
+        is_far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        if count >= _MIN_ROWS and is_far:
             codes[day] = count
     return codes
 
@@ -304,8 +311,8 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
     if len(groups) == len(levels):
         return []
     counts = values.value_counts()
-    alike = (group for group in groups.values() if len(group) > 1)
-    return [sorted(group, key=lambda level: (-counts[level], level)) for group in alike]
+    groups_of_spellings = (group for group in groups.values() if len(group) > 1)
+    return [sorted(group, key=lambda level: (-counts[level], level)) for group in groups_of_spellings]
 
 
 def _levels(values: pd.Series) -> list[str]:
@@ -320,20 +327,20 @@ def _levels(values: pd.Series) -> list[str]:
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces; "" if there are none."""
-    if not (alike := spellings(values, levels)):
+    if not (groups := spellings(values, levels)):
         return ""
-    rows = int(values.isin([each for group in alike for each in group]).sum())
-    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
+    rows = int(values.isin([each for group in groups for each in group]).sum())
+    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in groups[:_MAX_SHOWN])
     return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column with one level for each group of :func:`spellings`, and a note."""
-    alike = spellings(values)
-    first = {other: group[0] for group in alike for other in group}
-    changed = values.astype(object).map(lambda cell: first.get(cell, cell))
+    groups = spellings(values)
+    new_level = {other: group[0] for group in groups for other in group}
+    changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))
     count = int((changed != values.astype(object))[values.notna()].sum())
-    shown = ", ".join(f"“{group[0]}”" for group in alike)
+    shown = ", ".join(f"“{group[0]}”" for group in groups)
     return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
 
 

@@ -90,9 +90,9 @@ def profile_table(
         Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
         because a weighted mean would count the length of a policy twice.
     """
-    alike = set(totals) if weight is None else {*totals, weight.name}
+    unweighted = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
-        _profile(frame[name], None if weight is None or name in alike else weight.to_numpy(dtype=float))
+        _profile(frame[name], None if weight is None or name in unweighted else weight.to_numpy(dtype=float))
         for name in frame.columns
     )
 
@@ -153,13 +153,13 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
             "a squared error depends mostly on the few other rows."
         )
-    sizes = np.sort(np.abs(cells - np.median(cells)))[::-1]
-    top = max(len(cells) // 100, 1)
-    share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
+    distances = np.sort(np.abs(cells - np.median(cells)))[::-1]
+    n_largest = max(len(cells) // 100, 1)
+    share = float(distances[:n_largest].sum() / distances.sum()) if distances.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _FREQUENT_SHARE:
-        beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
+        limit = f" (beyond {np.quantile(cells, 0.99):.3g})" if n_largest >= _MIN_BEYOND else ""
         remarks.append(
-            f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the median{beyond} make up "
+            f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the median{limit} make up "
             f"{100 * share:.0f} % of all distances from it. These values are used unchanged, never clipped."
         )
     return tuple(remarks)

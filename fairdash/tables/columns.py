@@ -55,13 +55,15 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         TIME: "Drop these rows, fill the cells in the file, or choose no time.",
         SENSITIVE_FEATURE: "Leave these rows out, or fill their missing cells.",
     }.get(role, "Drop these rows, or fill the cells in the file.")
-    faults = [(missing, f"the {role} has missing cells")]
+    masks_and_problems = [(missing, f"the {role} has missing cells")]
     if role == EXPOSURE:
-        faults.insert(0, (infinite, "infinite numbers can't be used"))
+        masks_and_problems.insert(0, (infinite, "infinite numbers can't be used"))
         below = (cells <= 0) & ~infinite
-        faults.append((below, "the exposure is not above zero in some rows"))
+        masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
-    problems += [_droppable(column, which, what, hint, lines) for which, what in faults if which.any()]
+    problems += [
+        _droppable(column, which, what, hint, lines) for which, what in masks_and_problems if which.any()
+    ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
     return problems
@@ -215,7 +217,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
         A column contains dates or another unsupported type, numbers that are infinite or too large, a mixture
         of numbers and text, or text instead of numbers.
     """
-    clean, checks = {}, Checks(DataError)
+    converted, checks = {}, Checks(DataError)
     for name in table.columns:
         column = _as_numbers_or_text(table[name]).rename(str(name))
         if name in numbers and not is_number(column):
@@ -223,9 +225,9 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
                 checks.problems.append(_not_numbers(column))
             column = pd.Series(np.nan, index=column.index)
         checks.problems += feature_problems(column, levels=_LEVELS_OF_A_FILE)
-        clean[name] = column
+        converted[name] = column
     checks.finish()
-    return pd.DataFrame(clean, index=table.index, columns=table.columns)
+    return pd.DataFrame(converted, index=table.index, columns=table.columns)
 
 
 def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
@@ -253,7 +255,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if values.ndim not in (1, 2):
             raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
     table, checks = pd.DataFrame(values), Checks(DataError)
-    problems: list[NDArray[np.float64]] = []
+    columns: list[NDArray[np.float64]] = []
     for position, label in enumerate(table.columns):
         title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
         column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
@@ -268,11 +270,11 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         else:
             checks.problems.append(_not_numbers(column))
             continue
-        problems.extend(numbers.values())
+        columns.extend(numbers.values())
         first = pd.Series(next(iter(numbers.values())), name=title)
         checks.problems += outcome_problems(first, SENSITIVE_FEATURE)
     checks.finish()
-    return np.stack(problems, axis=1)
+    return np.stack(columns, axis=1)
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:

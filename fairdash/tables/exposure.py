@@ -153,10 +153,10 @@ def _codes_of_id(values: pd.Series) -> Index | None:
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None
-    few = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
-    if few.nunique() < min(len(few), n) / _MAX_ROWS_EACH:
+    sample = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
+    if sample.nunique() < min(len(sample), n) / _MAX_ROWS_EACH:
         return None
-    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (few, values)):
+    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (sample, values)):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     sizes = np.bincount(codes)
@@ -176,16 +176,16 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
     # Pairs are drawn at random: neighbouring rows often belong to one policy, even if many policies share a
     # value.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
-    same = np.flatnonzero(codes[order][1:] == codes[order][:-1])
-    if len(same) < _MIN_PAIRS or is_named:
-        return is_named and len(same) >= _MIN_PAIRS
-    same = same[np.unique(np.linspace(0, len(same) - 1, _MAX_PAIRS).astype(int))]
+    pairs = np.flatnonzero(codes[order][1:] == codes[order][:-1])
+    if len(pairs) < _MIN_PAIRS or is_named:
+        return is_named and len(pairs) >= _MIN_PAIRS
+    pairs = pairs[np.unique(np.linspace(0, len(pairs) - 1, _MAX_PAIRS).astype(int))]
     agreeing = []
     for other in frame.columns:
         meanings = set(meanings_of(other))
         if str(other) == name or meanings & _OF_ROWS:
             continue
-        agreement = _agreement(frame[other], order[same], order[same + 1])
+        agreement = _agreement(frame[other], order[pairs], order[pairs + 1])
         if agreement is None:
             continue
         if agreement < _AGREE and meanings & _OF_PEOPLE:
@@ -201,21 +201,21 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     chance.
     """
     kind = kind_of(values)
-    both = values.iloc[np.concatenate([first, second])]
-    if kind not in (*NUMBERS, "text") or both.nunique() < 2 or both.isna().mean() > 0.5:
+    cells = values.iloc[np.concatenate([first, second])]
+    if kind not in (*NUMBERS, "text") or cells.nunique() < 2 or cells.isna().mean() > 0.5:
         return None
     if kind == "text":
-        codes = pd.factorize(both)[0]
+        codes = pd.factorize(cells)[0]
         chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
         equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
         # `chance` is the share of equal pairs that is expected if the pairs are drawn at random from all
         # rows.
         return (equal - chance) / (1 - chance)
-    ranks = as_floats(both).rank().fillna(0.0).to_numpy()
-    one, two = ranks[: len(first)], ranks[len(first) :]
-    if np.ptp(one) == 0 or np.ptp(two) == 0:
+    ranks = as_floats(cells).rank().fillna(0.0).to_numpy()
+    first_ranks, second_ranks = ranks[: len(first)], ranks[len(first) :]
+    if np.ptp(first_ranks) == 0 or np.ptp(second_ranks) == 0:
         return None
-    return float(np.corrcoef(one, two)[0, 1])
+    return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
@@ -234,8 +234,8 @@ def unit_of_rate(target: str, exposure: str) -> str:
     >>> unit_of_rate("€", "years"), unit_of_rate("", "")
     ('€ per year', 'per unit of exposure')
     """
-    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
-    return f"{target} per {one}".strip()
+    unit = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
+    return f"{target} per {unit}".strip()
 
 
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:

@@ -109,10 +109,10 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
         # A missing cell has the code -1, which selects the last element of `place`, also -1.
-        place = np.append(pd.Index(order).get_indexer(levels), -1)
+        new_code = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(
-            pd.Categorical.from_codes(place[codes], dtype=dtype), index=values.index, name=values.name
+            pd.Categorical.from_codes(new_code[codes], dtype=dtype), index=values.index, name=values.name
         )
     if kind != "number" and not values.isna().any():
         return values.astype(np.int64)
@@ -124,10 +124,10 @@ def leakage_problems(
 ) -> Iterator[Problem]:
     """Yield a problem for each feature that determines a sensitive column."""
     # Columns with another problem are left out here, and checked after the user has solved this problem.
-    sound = {
+    without_problems = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
-    for name, column in find_leakage(features, sound):
+    for name, column in find_leakage(features, without_problems):
         yield Problem(
             what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
             "possibly rescaled, recoded or divided more finely",
@@ -143,7 +143,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     The fixes are optional. Each problem lists the fixes with which the column can be a feature.
     """
     proposals: list[Problem] = []
-    ways: tuple[Fix, ...]
+    fixes: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
@@ -179,12 +179,12 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 hint = (
                     "Convert it if the size of the numbers has a meaning; leave it if the numbers are codes."
                 )
-            ways = conversions(values)
-        elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
-            doubt, hint = use_of_dates(ways)
+            fixes = conversions(values)
+        elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
+            doubt, hint = use_of_dates(fixes)
             what = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
-            what, hint, ways = (
+            what, hint, fixes = (
                 "dates are written as numbers",
                 "Use the dates as years or ages.",
                 date_fixes(values),
@@ -192,10 +192,10 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
             what = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
-            ways = (Fix("keep", name),)
+            fixes = (Fix("keep", name),)
         else:
             continue
-        proposals.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+        proposals.append(Problem(what=what, hint=hint, column=name, fixes=fixes))
     return tuple(proposals)
 
 
@@ -250,8 +250,10 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     sensitive : Series, shape (n,)
         Column of type float64 without missing cells that is not constant.
     """
-    blank = feature.isna().astype(float)
-    if varies(blank) and _implies(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
+    is_missing = feature.isna().astype(float)
+    if varies(is_missing) and _implies(
+        is_missing, pd.Series(sensitive.to_numpy(dtype=float), index=is_missing.index)
+    ):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -264,35 +266,38 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 def _implies(f: pd.Series, s: pd.Series) -> bool:
     """Return whether equal features always imply equal sensitive values, in more rows than by chance."""
-    few = a_few(len(f))
-    if not is_function(f.iloc[few], s.iloc[few]):
+    sample = a_few(len(f))
+    if not is_function(f.iloc[sample], s.iloc[sample]):
         return False
     # A feature value that occurs only once gives no evidence.
-    again = f.duplicated(keep=False).to_numpy()
-    if again.mean() < 0.5:
+    occurs_again = f.duplicated(keep=False).to_numpy()
+    if occurs_again.mean() < 0.5:
         return False
     counts = s.value_counts()
     if len(counts) < 2:
         return False
-    common = (s == counts.index[0]).to_numpy()
+    has_most_frequent = (s == counts.index[0]).to_numpy()
     # A single frequent value, such as a mileage of 0, gives no evidence on the other values.
-    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
+    if min(
+        float(occurs_again[has_most_frequent].mean()), float(occurs_again[~has_most_frequent].mean())
+    ) < 0.5 or not is_function(f, s):
         return False
-    further = f.duplicated().to_numpy()
+    is_repetition = f.duplicated().to_numpy()
     # `chance` is an upper limit of the logarithm of the probability that all repeated feature values agree by
     # chance.
-    chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
-    chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
+    chance = float((is_repetition & has_most_frequent).sum()) * np.log(counts.iloc[0] / len(s))
+    chance += float((is_repetition & ~has_most_frequent).sum()) * np.log(counts.iloc[1] / len(s))
     return bool(chance < np.log(CHANCE))
 
 
 def same_order(f: pd.Series, s: pd.Series) -> bool:
     """Return whether two columns without missing cells order the rows in the same way or in reverse."""
-    few = a_few(len(f))
-    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
+    sample = a_few(len(f))
+    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[sample].nunique() < len(sample) / 2:
         return False
     return (
-        _rank_correlation(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _rank_correlation(f, s) > _SAME_ORDER
+        _rank_correlation(f.iloc[sample], s.iloc[sample]) > _NEARLY_SAME
+        and _rank_correlation(f, s) > _SAME_ORDER
     )
 
 
@@ -314,11 +319,11 @@ def varies(values: pd.Series) -> bool:
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether rows with equal feature values always have equal sensitive values."""
     # A level that occurs only once can't have two sensitive values.
-    again = feature.duplicated(keep=False).to_numpy()
-    levels = pd.factorize(feature[again])[0].astype(np.int64)
+    occurs_again = feature.duplicated(keep=False).to_numpy()
+    levels = pd.factorize(feature[occurs_again])[0].astype(np.int64)
     if not len(levels):
         return True
-    codes, values = pd.factorize(sensitive[again])
+    codes, values = pd.factorize(sensitive[occurs_again])
     pairs = pd.Series(levels * len(values) + codes)
     return int(pairs.nunique()) == int(levels.max()) + 1
 
@@ -326,7 +331,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
     """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
-    other = sensitive.rank().to_numpy(dtype=float)
-    if ranks.std() == 0 or other.std() == 0:
+    other_ranks = sensitive.rank().to_numpy(dtype=float)
+    if ranks.std() == 0 or other_ranks.std() == 0:
         return 0.0
-    return float(abs(np.corrcoef(ranks, other)[0, 1]))
+    return float(abs(np.corrcoef(ranks, other_ranks)[0, 1]))

@@ -97,30 +97,30 @@ def apply_fixes(
 
     A sentence on each change is added to `notes`.
     """
-    fresh: dict[str, pd.Series] = {}
+    converted: dict[str, pd.Series] = {}
     # Codes become missing cells before another fix converts the column.
     for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
-        values = fresh.get(fix.column, frame[fix.column])
+        values = converted.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
-            fresh[fix.column], note = without_codes(values)
+            converted[fix.column], note = without_codes(values)
         elif fix.kind == "spelling" and spellings(values):
-            fresh[fix.column], note = in_one_spelling(values)
+            converted[fix.column], note = in_one_spelling(values)
         elif fix.kind == "convert" and kind_of(values) == "text":
-            fresh[fix.column], note = _convert(values)
+            converted[fix.column], note = _convert(values)
         elif fix.kind == "dash_zero" and sole_mark(values):
-            fresh[fix.column], note = _convert(values, zero=sole_mark(values))
+            converted[fix.column], note = _convert(values, zero=sole_mark(values))
         elif fix.kind == "order" and holds_bands(values):
-            fresh[fix.column], note = rank_of_bands(values)
+            converted[fix.column], note = rank_of_bands(values)
         elif can_use_dates(values, fix.kind):
-            fresh[fix.column], note = _from_dates(values, fix.kind)
+            converted[fix.column], note = _from_dates(values, fix.kind)
         else:
             continue
         notes.append(note)
-    out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
-    if out:
-        notes.append(f"{counted(len(out), 'column')} left out, as you chose ({few(out)}).")
-        roles = replace(roles, features=tuple(name for name in roles.features if name not in out))
-    return (frame.assign(**fresh) if fresh else frame), roles
+    left_out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
+    if left_out:
+        notes.append(f"{counted(len(left_out), 'column')} left out, as you chose ({few(left_out)}).")
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in left_out))
+    return (frame.assign(**converted) if converted else frame), roles
 
 
 def can_convert(values: pd.Series) -> bool:
@@ -155,9 +155,9 @@ def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
     """Return the ranks of bands, from 1, with NaN for missing cells, and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
-    place = {band: float(k) for k, band in enumerate(order, start=1)}
+    rank = {band: float(k) for k, band in enumerate(order, start=1)}
     note = f"“{values.name}” is used as the rank of its bands, from 1 to {len(order)}."
-    return values.astype(object).map(place).astype(float), note
+    return values.astype(object).map(rank).astype(float), note
 
 
 def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
@@ -197,11 +197,11 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     )
 
 
-def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
+def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
     """Return the problem and the hint for a column of dates with the fixes `ways`; the problem may be ""."""
-    if any(_OF_DATES[way.kind][1] for way in ways):
-        doubt = "day and month are ambiguous, because neither is ever above 12"
-        return doubt, "Choose whether the day or the month comes first, and use the dates as years or ages."
+    if any(_OF_DATES[way.kind][1] for way in fixes):
+        problem = "day and month are ambiguous, because neither is ever above 12"
+        return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
     return "", "Use the dates as years or ages."
 
 
@@ -221,9 +221,13 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
     """
     kind = kind_of(values)
     if orders := _orders(values):
-        found = day_numbers(values)
+        from_numbers = day_numbers(values)
         dates = pd.to_datetime(
-            to_dates(values, orders[0]) if kind == "text" else values if found is None else found
+            to_dates(values, orders[0])
+            if kind == "text"
+            else values
+            if from_numbers is None
+            else from_numbers
         )
         days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
         return np.asarray(days, dtype=np.float64), True

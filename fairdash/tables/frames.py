@@ -47,7 +47,7 @@ def plain_frame(
         # A later check raises an error that names the duplicate columns.
         return frame, []
     notes: list[str] = []
-    fresh: dict[str, pd.Series] = {}
+    converted: dict[str, pd.Series] = {}
     left_out: dict[str, list[str]] = {}
     for name in frame.columns:
         values = frame[name]
@@ -58,14 +58,14 @@ def plain_frame(
         elif name not in named and (why := _why_not_usable(plain)):
             left_out.setdefault(why, []).append(name)
         if plain is not values:
-            fresh[name] = plain
+            converted[name] = plain
         elif plain.name not in {each for part in left_out.values() for each in part}:
             notes += doubts_about(plain)
     for why, names in left_out.items():
         notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
-    out = [name for names in left_out.values() for name in names]
-    frame = frame.assign(**fresh) if fresh else frame
-    return frame.drop(columns=out) if out else frame, notes
+    columns_left_out = [name for names in left_out.values() for name in names]
+    frame = frame.assign(**converted) if converted else frame
+    return frame.drop(columns=columns_left_out) if columns_left_out else frame, notes
 
 
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
@@ -134,7 +134,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
         return None
     cells = as_floats(values).to_numpy()
     by_row = values.astype(object)
-    n_bands, times = 0, np.zeros(len(cells), dtype=int)
+    n_bands, n_bands_of_cell = 0, np.zeros(len(cells), dtype=int)
     begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
@@ -149,9 +149,9 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
             return None
         n_bands += match is not None or bool(ends and ends[2])
         by_row = by_row.mask(inside, str(level))
-        times += inside
-    if (times > 1).any():
-        what = f"Several bands contain {cells[times > 1][0]:g}"
+        n_bands_of_cell += inside
+    if (n_bands_of_cell > 1).any():
+        what = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
         raise DataError.of(
             what, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
         )

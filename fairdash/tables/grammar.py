@@ -161,8 +161,8 @@ def sole_mark(levels: Sequence[str]) -> str:
     marks = [each for each in levels if not any(map(str.isdigit, each))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    others = pd.Series([each for each in levels if each != marks[0]])
-    return marks[0] if to_numbers(others).notna().all() else ""
+    other_texts = pd.Series([each for each in levels if each != marks[0]])
+    return marks[0] if to_numbers(other_texts).notna().all() else ""
 
 
 def _with_minus_signs(texts: pd.Series) -> pd.Series:
@@ -202,11 +202,11 @@ def to_numbers(values: pd.Series) -> pd.Series:
     texts = _without_units(_with_minus_signs(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
     texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
-    both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
+    has_both_marks = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
     last_is_comma = texts.str.rfind(",") > texts.str.rfind(".")
     german = texts.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     english = texts.str.replace(",", "", regex=False)
-    texts = texts.where(~both, english.where(~last_is_comma.fillna(False), german))
+    texts = texts.where(~has_both_marks, english.where(~last_is_comma.fillna(False), german))
     texts = texts.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(texts.astype(object).where(texts.notna(), None), errors="coerce")
     series = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
@@ -231,8 +231,8 @@ def holds_numbers(values: pd.Series) -> bool:
     known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
         return False
-    settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
-    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not settled:
+    is_unambiguous = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
+    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
         return False
     return bool(np.average(to_numbers(known).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
 
@@ -252,16 +252,16 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
         orders, ``"day_first"`` and ``"month_first"``, if no day or month is above 12 and the orders give
         different dates.
     """
-    left: list[str] | None = None
-    same = True
+    possible: list[str] | None = None
+    are_same_dates = True
     for text in texts:
         readings = _readings(str(text).strip())
-        left = [order for order in readings if left is None or order in left]
-        if not left:
+        possible = [order for order in readings if possible is None or order in possible]
+        if not possible:
             return ()
-        same &= len(set(readings.values())) == 1
+        are_same_dates &= len(set(readings.values())) == 1
     # If both orders give the same dates, such as 1 January in all rows, one order is returned.
-    return tuple(left or ())[: 1 if same else 2]
+    return tuple(possible or ())[: 1 if are_same_dates else 2]
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
@@ -278,8 +278,8 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
         Dates, with NaT for missing cells.
     """
     known = values.dropna()
-    read = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    dates = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
+    date_of_text = {text: _readings(str(text).strip())[order] for text in known.unique()}
+    dates = pd.Series([date_of_text[text] for text in known], index=known.index, dtype="datetime64[us]")
     return dates.reindex(values.index)
 
 
@@ -287,18 +287,18 @@ def _readings(text: str) -> dict[str, datetime]:
     """Return a map from orders to the dates that a text means with them."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
-        tried = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+        months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
     elif match := _FROM_YEAR.fullmatch(text):
-        tried = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
+        months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
         # A month with the number zero is invalid.
-        tried = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
+        months_and_days = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
     else:
         return {}
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     dates = {}
-    for order, (month, day) in tried.items():
+    for order, (month, day) in months_and_days.items():
         try:
             dates[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
         except ValueError:
@@ -364,7 +364,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
-        match = next((found for each in _BANDS if (found := each.fullmatch(text))), None)
+        match = next((band for each in _BANDS if (band := each.fullmatch(text))), None)
         is_band = True
     if match is None:
         return None

@@ -64,7 +64,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     (False, True)
     """
     words = _words(str(header))
-    spent = {
+    words_of_concept = {
         word
         for each in _JOINT.get(concept, (concept,))
         for parts, _ in _phrases()[each]
@@ -76,7 +76,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
         len(parts) == 1 and parts[0].fullmatch(word)
         for parts, _ in _phrases()[of]
         for word in words
-        if word not in spent
+        if word not in words_of_concept
     )
 
 
@@ -87,10 +87,10 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clear = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
-        if clearest := max(clear.values(), default=0):
-            meanings[concept] = clearest
-            n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
+        clarity = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
+        if best := max(clarity.values(), default=0):
+            meanings[concept] = best
+            n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
     for concept, parts in _JOINT.items():
         if set(parts) <= set(meanings):
             known = [
@@ -101,10 +101,10 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 for part in phrase
             ]
             meanings[concept] = PART if _other_words_of(words, known) else WHOLE
-    most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
+    most_words = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
-        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
+        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most_words}
     )
 
 
@@ -154,8 +154,8 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
     """Return the word for a person or a thing, without a small word such as "du" before it; else None."""
-    behind = (text.removeprefix(small) for small in sorted(_SMALL))
-    return next((owner for owner in (text, *behind) if owner in owners), None)
+    without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
+    return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 
 
 @cache

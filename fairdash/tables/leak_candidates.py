@@ -140,12 +140,12 @@ def find_suspects(
         return ()
     if not known.all():
         frame, y = frame[known], y[known]
-    others = [name for name in dict.fromkeys(beside) if name not in columns]
+    further = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for each in (
         *_averages(frame, y.to_numpy(), columns),
-        *_strong_predictors(frame, y, columns, others, groups),
+        *_strong_predictors(frame, y, columns, further, groups),
     ):
         suspects.setdefault(each.column, each)
     return tuple(suspects.values())
@@ -176,20 +176,20 @@ def _strong_predictors(
                 number=alone[name],
             )
     zeros = float((y == 0).mean())
-    many = zeros >= _MANY_ZEROS
-    much = _MIN_ALONE_OF_ZEROS if many else _MUCH
-    strong = [name for name in columns if name not in named and alone[name] >= much]
-    strong = sorted(strong, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
-    if not strong:
+    are_mostly_zero = zeros >= _MANY_ZEROS
+    min_share = _MIN_ALONE_OF_ZEROS if are_mostly_zero else _MUCH
+    strong_columns = [name for name in columns if name not in named and alone[name] >= min_share]
+    strong_columns = sorted(strong_columns, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
+    if not strong_columns:
         return
-    cells = {name: x[name] for name in x if name not in named}
-    too_much = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if many else _ALONE
-    trees = _Trees(ranks, fold, too_much, many)
+    cells_by_column = {name: x[name] for name in x if name not in named}
+    max_alone = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if are_mostly_zero else _ALONE
+    trees = _Trees(ranks, fold, max_alone, are_mostly_zero)
     of_all: float | None = None
-    at_most = _explainable_share(y)
+    explainable = _explainable_share(y)
     counts = y.iloc[rows].to_numpy(dtype=float)
-    for name in strong:
-        f, rest = cells[name], [cells[each] for each in cells if each != name]
+    for name in strong_columns:
+        f, rest = cells_by_column[name], [cells_by_column[each] for each in cells_by_column if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
         shares = trees.shares_of(f, rest, alone[name], of_all)
         own, without, together = map(_percent, shares)
@@ -197,9 +197,9 @@ def _strong_predictors(
         if rest:
             why += f"; all columns explain {together}, and all columns but this one {without}"
         if not trees.contradict_cause(f, rest, shares):
-            if at_most is None or not trees.exceed_chance(f, rest, counts, at_most):
+            if explainable is None or not trees.exceed_chance(f, rest, counts, explainable):
                 continue
-            why += f"; causes can explain at most {_percent(max(at_most, 0.0))}, and the rest is chance"
+            why += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
         yield Finding(
             column=name,
             level=SUSPECT,
@@ -208,7 +208,7 @@ def _strong_predictors(
         )
         # Weaker suspects are tested without this stronger suspect, because it would hide the evidence against
         # them.
-        del cells[name]
+        del cells_by_column[name]
         of_all = None
 
 
@@ -250,8 +250,8 @@ class _Trees(NamedTuple):
         # y is known: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
-            left = self.explain_rest(rest, self.ranks, f)
-            return own >= self.too_much and max(share_given_target, left, without) < _NOTHING
+            share_of_rest = self.explain_rest(rest, self.ranks, f)
+            return own >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
         # Columns that act on the target through a cause predict the cause better than the target.
@@ -290,9 +290,9 @@ def _as_cells(values: pd.Series) -> Floats:
     if cells is None:
         codes = pd.factorize(values.astype("string"))[0]
         counts = np.bincount(codes[codes >= 0], minlength=1)
-        place = np.empty(len(counts))
-        place[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MAX_LEVELS)
-        cells = np.where(codes >= 0, place[codes], np.nan)
+        rank_of_level = np.empty(len(counts))
+        rank_of_level[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MAX_LEVELS)
+        cells = np.where(codes >= 0, rank_of_level[codes], np.nan)
     return cells[:, None].astype(float)
 
 
@@ -379,10 +379,10 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
     """Return whether each cell is the average target of the other rows of the row's group."""
-    fine = (codes >= 0) & np.isfinite(cells)
-    if fine.sum() < _MIN_GROUPS:
+    is_usable = (codes >= 0) & np.isfinite(cells)
+    if is_usable.sum() < _MIN_GROUPS:
         return False
-    codes, cells, y = codes[fine], cells[fine], y[fine]
+    codes, cells, y = codes[is_usable], cells[is_usable], y[is_usable]
     size = np.maximum(np.bincount(codes), 1).astype(float)
     of_column = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
     of_target = y - (np.bincount(codes, y) / size)[codes]
@@ -403,34 +403,36 @@ def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
     codes, levels = pd.factorize(cells[finite])
     if len(levels) < _MIN_DISTINCT_AVERAGES:
         return None
-    of = y[finite]
+    known_target = y[finite]
     size = np.bincount(codes).astype(float)
-    mean = np.bincount(codes, of) / size
-    square = np.bincount(codes, (of - mean[codes]) ** 2)
+    mean = np.bincount(codes, known_target) / size
+    squared_deviations = np.bincount(codes, (known_target - mean[codes]) ** 2)
     # Small groups of counts often have the same average, a simple fraction. They then look like one large
     # group.
-    fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
-    small = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
-    varied = int((square[small] > 0).sum())
-    few = varied < _MIN_GROUPS
-    if varied < (_MIN_DISTINCT_AVERAGES if fractions else _MIN_GROUPS):
+    fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool(
+        (known_target == np.round(known_target)).all()
+    )
+    is_small_group = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
+    n_varied = int((squared_deviations[is_small_group] > 0).sum())
+    has_few_groups = n_varied < _MIN_GROUPS
+    if n_varied < (_MIN_DISTINCT_AVERAGES if fractions else _MIN_GROUPS):
         return None
-    m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
+    m, n, level = mean[is_small_group], size[is_small_group], np.asarray(levels, dtype=float)[is_small_group]
     if level.std() == 0:
         return None
     z = (level - level.mean()) / level.std()
     # If averages are shrunk towards the overall mean, the line for groups of n rows has the slope 1 + k / n.
-    parts = [np.ones_like(z), z] if few else [np.ones_like(z), z, 1 / n, z / n]
-    design = np.column_stack(parts) * np.sqrt(n)[:, None]
+    regressors = [np.ones_like(z), z] if has_few_groups else [np.ones_like(z), z, 1 / n, z / n]
+    design = np.column_stack(regressors) * np.sqrt(n)[:, None]
     beta, *_ = np.linalg.lstsq(design, m * np.sqrt(n), rcond=None)
-    misses = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
+    squared_distances = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
     # `misses` and `expected` estimate the variance of a row from the same groups, so a large amount increases
     # both.
-    expected = square[small] / (n - 1)
-    too_close = expected - misses
-    share = float(misses.sum() / expected.sum())
-    sure = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _MIN_Z
-    return share if (share < _TOO_CLOSE and sure and not few) or share < _EXACT else None
+    expected = squared_deviations[is_small_group] / (n - 1)
+    too_close = expected - squared_distances
+    share = float(squared_distances.sum() / expected.sum())
+    is_significant = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _MIN_Z
+    return share if (share < _TOO_CLOSE and is_significant and not has_few_groups) or share < _EXACT else None
 
 
 def _are_fractions(levels: Floats) -> bool:
@@ -439,6 +441,6 @@ def _are_fractions(levels: Floats) -> bool:
     Numbers that are rounded to four or more decimals are accepted, because two different fractions of this
     kind differ by at least 1/380.
     """
-    below = np.arange(1, MAX_IN_GROUP + 1)
-    nearest = np.round(levels[:, None] * below) / below
+    denominators = np.arange(1, MAX_IN_GROUP + 1)
+    nearest = np.round(levels[:, None] * denominators) / denominators
     return float((np.abs(levels[:, None] - nearest) < 5.1e-5).any(axis=1).mean()) > 0.9

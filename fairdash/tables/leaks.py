@@ -173,11 +173,11 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
         return None
     codes, levels = pd.factorize(f, use_na_sentinel=False)
     with_zero = np.bincount(codes[zero], minlength=len(levels))
-    without = np.bincount(codes[~zero], minlength=len(levels))
+    with_nonzero = np.bincount(codes[~zero], minlength=len(levels))
     missing = np.asarray(levels.isna(), dtype=bool)
     is_zero = _are_zero(levels)
-    if not (with_zero * without).any():
-        of_zero, of_others = with_zero > 0, without > 0
+    if not (with_zero * with_nonzero).any():
+        of_zero, of_others = with_zero > 0, with_nonzero > 0
         fewest = min(int(of_zero.sum()), int(of_others.sum()))
         chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
         if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
@@ -189,17 +189,19 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
     share = float(zero.mean())
     if share < 0.5:
         return None
-    if missing.any() and _only_without_zero(with_zero, without, missing, share, error_share=_MAX_ERROR_SHARE):
+    if missing.any() and _only_without_zero(
+        with_zero, with_nonzero, missing, share, error_share=_MAX_ERROR_SHARE
+    ):
         return KNOWN_WITHOUT_ZERO
     if missing.any() and _only_without_zero(
-        with_zero, without, ~missing, share, error_share=_MAX_ERROR_SHARE
+        with_zero, with_nonzero, ~missing, share, error_share=_MAX_ERROR_SHARE
     ):
         return LACKS_WITHOUT_ZERO
-    commonest = np.zeros(len(levels), dtype=bool)
-    commonest[np.argmax(with_zero + without)] = True
-    if not _only_without_zero(with_zero, without, commonest, share, error_share=0.0):
+    most_frequent = np.zeros(len(levels), dtype=bool)
+    most_frequent[np.argmax(with_zero + with_nonzero)] = True
+    if not _only_without_zero(with_zero, with_nonzero, most_frequent, share, error_share=0.0):
         return None
-    return NOT_ZERO_WITHOUT_ZERO if (commonest == is_zero).all() else RARE_WITHOUT_ZERO
+    return NOT_ZERO_WITHOUT_ZERO if (most_frequent == is_zero).all() else RARE_WITHOUT_ZERO
 
 
 def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
@@ -242,12 +244,14 @@ def _is_cut(f: pd.Series, y: pd.Series) -> bool:
     """
     if kind_of(y) not in NUMBERS:
         return False
-    both = f.notna().to_numpy() & y.notna().to_numpy()
-    if both.sum() < 2 * _MIN_IN_CLASS:
+    is_known = f.notna().to_numpy() & y.notna().to_numpy()
+    if is_known.sum() < 2 * _MIN_IN_CLASS:
         return False
-    f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
-    few = a_few(len(f))
-    return _is_cut_of(f.iloc[few], y.iloc[few], with_chance=False) and _is_cut_of(f, y, with_chance=True)
+    f, y = f[is_known].reset_index(drop=True), y[is_known].reset_index(drop=True)
+    sample = a_few(len(f))
+    return _is_cut_of(f.iloc[sample], y.iloc[sample], with_chance=False) and _is_cut_of(
+        f, y, with_chance=True
+    )
 
 
 def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
@@ -257,8 +261,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
         return False
     cells: Floats = as_floats(y).to_numpy()
     places, first = np.unique(cells, return_index=True)
-    runs = codes[first]
-    changes = np.flatnonzero(runs[1:] != runs[:-1])
+    class_of_place = codes[first]
+    changes = np.flatnonzero(class_of_place[1:] != class_of_place[:-1])
     if len(changes) != len(sizes) - 1:
         return False
     if not with_chance:
@@ -279,15 +283,16 @@ def _are_adjacent(places: Floats, changes: Codes) -> bool:
     inside = np.ones(len(gaps), dtype=bool)
     inside[changes] = False
     within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
-    beside_it, in_classes = [], []
+    ratios_to_neighbours, ratios_to_classes = [], []
     for k, at in enumerate(changes):
-        near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
-        beside = gaps[near][inside[near]]
-        beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
-        usual = max(within[k], within[k + 1])
-        in_classes.append(gaps[at] / usual if usual else 1.0)
+        neighbours = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
+        neighbouring_gaps = gaps[neighbours][inside[neighbours]]
+        ratios_to_neighbours.append(gaps[at] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
+        gap_in_classes = max(within[k], within[k + 1])
+        ratios_to_classes.append(gaps[at] / gap_in_classes if gap_in_classes else 1.0)
     return bool(
-        _geometric_mean(beside_it) <= _MAX_OF_NEIGHBOURS and _geometric_mean(in_classes) <= _MAX_OF_CLASSES
+        _geometric_mean(ratios_to_neighbours) <= _MAX_OF_NEIGHBOURS
+        and _geometric_mean(ratios_to_classes) <= _MAX_OF_CLASSES
     )
 
 
@@ -309,47 +314,53 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     if kind_of(f) not in NUMBERS:
         return False
     x, cells = as_floats(f).to_numpy(dtype=float), y.to_numpy(dtype=float)
-    both = np.isfinite(x) & np.isfinite(cells)
-    if both.sum() < _MIN_ROUNDED:
+    is_known = np.isfinite(x) & np.isfinite(cells)
+    if is_known.sum() < _MIN_ROUNDED:
         return False
-    x, cells = x[both], cells[both]
-    few = a_few(len(x))
-    if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
+    x, cells = x[is_known], cells[is_known]
+    sample = a_few(len(x))
+    if 0 in (np.ptp(x[sample]), np.ptp(cells[sample])):
         return False
-    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _MIN_CORRELATION:
+    if abs(np.corrcoef(x[sample], cells[sample])[0, 1]) < _MIN_CORRELATION:
         return False
     levels, codes = np.unique(x, return_inverse=True)
     steps = _even_steps(levels)
-    own = np.unique(cells)
-    if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
+    distinct = np.unique(cells)
+    if len(levels) < _MIN_STEPS or steps is None or len(distinct) < 2:
         return False
-    line = _narrowest_strip(steps, codes, cells)
-    if line is None:
+    slope_and_positions = _narrowest_strip(steps, codes, cells)
+    if slope_and_positions is None:
         return False
-    slope, rest = line
-    fine = float(np.diff(own).min())
+    slope, rest = slope_and_positions
+    finest_step = float(np.diff(distinct).min())
     width, step = float(np.ptp(rest)), abs(slope)
-    if step < _FINER * fine or width > step + 0.01 * fine or width < _WHOLE_STEP * (step - fine):
+    if (
+        step < _FINER * finest_step
+        or width > step + 0.01 * finest_step
+        or width < _WHOLE_STEP * (step - finest_step)
+    ):
         return False
     values, counts = np.unique(cells, return_counts=True)
-    heap = values[np.argmax(counts)]
-    spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
-    if len(spread) < _MIN_ROUNDED:
+    most_frequent = values[np.argmax(counts)]
+    other_positions = rest[cells != most_frequent] if counts.max() > 0.01 * len(cells) else rest
+    if len(other_positions) < _MIN_ROUNDED:
         return False
     # If the target is itself rounded to a finer step, its values are spread evenly over this step.
-    spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
-    place = np.sort(spread) / (width + fine)
-    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _MAX_DISTANCE
+    other_positions = (
+        np.sort(other_positions) - rest.min() + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
+    )
+    relative_position = np.sort(other_positions) / (width + finest_step)
+    return float(np.abs(relative_position - np.linspace(0, 1, len(relative_position))).max()) < _MAX_DISTANCE
 
 
 def _even_steps(levels: Floats) -> Floats | None:
     """Return by how many steps each number exceeds the smallest number; None if the steps are unequal."""
     if len(levels) < 2:
         return None
-    above = levels - levels[0]
-    steps: Floats = np.round(above / np.diff(levels).min())
-    length = float(above @ steps / (steps @ steps))
-    return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
+    distances = levels - levels[0]
+    steps: Floats = np.round(distances / np.diff(levels).min())
+    length = float(distances @ steps / (steps @ steps))
+    return steps if float(np.abs(distances - length * steps).max()) < 0.02 * length else None
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:

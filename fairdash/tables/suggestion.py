@@ -176,16 +176,16 @@ def suggest_roles(
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
     with_role = {target, sensitive, weight, prediction, *left_out}
-    free = [name for name in frame.columns if name not in with_role]
-    leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
-    candidates = [name for name in free if name not in leaks]
+    without_role = [name for name in frame.columns if name not in with_role]
+    leaks = {} if target is None else known_with_target(frame, target, without_role, exposure=weight)
+    candidates = [name for name in without_role if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
-        free = [
+        without_role = [
             name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
         ]
-        for name in bounds_of_exposure(frame, weight, free):
+        for name in bounds_of_exposure(frame, weight, without_role):
             (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
@@ -300,8 +300,8 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
         )
         weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
-            without = id == "severity" and not (frame[weight] > 0).all()
-            fixes = (Fix("drop_rows", weight),) if without else ()
+            has_rows_without_weight = id == "severity" and not (frame[weight] > 0).all()
+            fixes = (Fix("drop_rows", weight),) if has_rows_without_weight else ()
             targets.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
     return tuple(targets)
 

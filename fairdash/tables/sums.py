@@ -94,16 +94,16 @@ class Sum:
     def in_words(self) -> str:
         """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
-        less = [f"“{name}”" for name in self.subtracted]
-        times = "" if self.factor == 1 else f"{amount(self.factor)} times "
+        subtracted = [f"“{name}”" for name in self.subtracted]
+        multiplied = "" if self.factor == 1 else f"{amount(self.factor)} times "
         sums = " minus ".join(
             f"the sum of {', '.join(names)}" if len(names) > 1 else names[0]
-            for names in (added, less)
+            for names in (added, subtracted)
             if names
         )
         fee = f" {'plus' if self.fee > 0 else 'minus'} {amount(abs(self.fee))}" if self.fee else ""
-        same = "a copy of " if sums + fee == added[0] and not times else ""
-        return f"“{self.total}” is {same}{times}{sums}{fee}"
+        copied = "a copy of " if sums + fee == added[0] and not multiplied else ""
+        return f"“{self.total}” is {copied}{multiplied}{sums}{fee}"
 
 
 def parts_of(
@@ -127,9 +127,9 @@ def parts_of(
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
     """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
     for name, why in leaks.items():
-        same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
-        if name == same[0]:
-            yield same, why
+        names = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
+        if name == names[0]:
+            yield names, why
 
 
 def find_sums(
@@ -159,28 +159,28 @@ def find_sums(
     if search is None:
         return ()
     sums: list[Sum] = []
-    free = set(search.names)
+    unassigned = set(search.names)
 
     def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
-        while (one := search.find(name, values, error, free, least)) is not None:
+        while (one := search.find(name, values, error, unassigned, least)) is not None:
             sums.append(one)
-            free.difference_update(one.parts)
+            unassigned.difference_update(one.parts)
 
-    half = _rounding_step(y) / 2
-    look(total, y, half, least)
+    half_step = _rounding_step(y) / 2
+    look(total, y, half_step, least)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
-        look(total, y * w, half * w, least)
-        look(total, y / w, half / w, least)
+        look(total, y * w, half_step * w, least)
+        look(total, y / w, half_step / w, least)
     # Parts may also have parts or copies, so the list grows during the loop.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
             look(part, cells, _rounding_step(cells) / 2, 1)
-    parts = set(search.names) - free
+    parts = set(search.names) - unassigned
     for name in search.names if parts else ():
-        if name in free:
+        if name in unassigned:
             cells = _cells(frame[name])
             of_parts = search.find(name, cells, _rounding_step(cells) / 2, parts, 2)
             sums += [] if of_parts is None else [of_parts]
@@ -205,25 +205,29 @@ class _Search:
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
-        few = known[_evenly_spaced(len(known), _MAX_ROWS)]
-        usual, drawn = {}, [few]
+        sample = known[_evenly_spaced(len(known), _MAX_ROWS)]
+        medians, drawn = {}, [sample]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
                 continue
             cells = _cells(frame[name])
-            if not np.isfinite(cells).all() or (_is_indicator(cells[few]) and _is_indicator(cells)):
+            if not np.isfinite(cells).all() or (_is_indicator(cells[sample]) and _is_indicator(cells)):
                 continue
-            usual[name] = float(np.median(cells[few]))
-            at_work = known[cells[known] != usual[name]]
-            drawn.append(at_work[_evenly_spaced(len(at_work), _MAX_ROWS_OF_PART)])
-        if len(usual) > _MAX_COLUMNS:
-            like = {name: absolute_correlation(_cells(frame[name])[few], y[few]) for name in usual}
-            usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
-        if not usual:
+            medians[name] = float(np.median(cells[sample]))
+            differing = known[cells[known] != medians[name]]
+            drawn.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
+        if len(medians) > _MAX_COLUMNS:
+            correlations = {
+                name: absolute_correlation(_cells(frame[name])[sample], y[sample]) for name in medians
+            }
+            medians = {
+                name: medians[name] for name in sorted(medians, key=correlations.__getitem__)[-_MAX_COLUMNS:]
+            }
+        if not medians:
             return None
         rows = np.unique(np.concatenate(drawn))
-        x = np.column_stack([_cells(frame[name])[rows] for name in usual])
-        return cls(frame, tuple(usual), rows, x, np.array(list(usual.values())))
+        x = np.column_stack([_cells(frame[name])[rows] for name in medians])
+        return cls(frame, tuple(medians), rows, x, np.array(list(medians.values())))
 
     def find(
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
@@ -243,13 +247,13 @@ class _Search:
             return None
         parts, sign = places[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
-        off = np.broadcast_to(error, y.shape)[counting]
-        line = _line_of(y[counting], sign, cells, off, exact=precision(self.frame[total]))
+        errors = np.broadcast_to(error, y.shape)[counting]
+        line = _line_of(y[counting], sign, cells, errors, exact=precision(self.frame[total]))
         if line is None:
             return None
-        factor, fee, right = line
-        at_work = [right[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
-        if min(part.mean() if len(part) else 0.0 for part in at_work) < _MIN_CONFIRMED_OF_PART:
+        factor, fee, agrees = line
+        agreement_of_parts = [agrees[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
+        if min(part.mean() if len(part) else 0.0 for part in agreement_of_parts) < _MIN_CONFIRMED_OF_PART:
             return None
         return Sum(
             total=total,
@@ -291,22 +295,24 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
     others = np.setdiff1d(np.arange(len(beta)), basis)
     if len(parts) < 2 or not len(others):
         return beta
-    ways = {part: {part: beta[part]} for part in parts}
+    options = {part: {part: beta[part]} for part in parts}
     slopes = np.linalg.lstsq(z[:, basis], z[:, others], rcond=None)[0]
     for other, slope in zip(others, slopes.T, strict=True):
-        most = int(np.argmax(np.abs(slope)))
-        part = basis[most]
-        if part in ways and np.abs(np.delete(slope, most)).sum() < _MAX_DIFFERENCE:
-            ways[part][other] = beta[part] * size[part] / (slope[most] * size[other])
-    for factor in np.abs([value for of in ways.values() for value in of.values()]):
-        near = {}
-        for of in ways.values():
-            away = {name: abs(abs(value) - factor) for name, value in of.items()}
-            near[min(away, key=away.__getitem__)] = of
-        if all(abs(abs(of[name]) - factor) <= _MAX_DIFFERENCE * factor for name, of in near.items()):
-            alike = np.zeros_like(beta)
-            alike[list(near)] = [of[name] for name, of in near.items()]
-            return alike
+        largest = int(np.argmax(np.abs(slope)))
+        part = basis[largest]
+        if part in options and np.abs(np.delete(slope, largest)).sum() < _MAX_DIFFERENCE:
+            options[part][other] = beta[part] * size[part] / (slope[largest] * size[other])
+    for factor in np.abs([value for option in options.values() for value in option.values()]):
+        chosen = {}
+        for option in options.values():
+            distances = {name: abs(abs(value) - factor) for name, value in option.items()}
+            chosen[min(distances, key=distances.__getitem__)] = option
+        if all(
+            abs(abs(option[name]) - factor) <= _MAX_DIFFERENCE * factor for name, option in chosen.items()
+        ):
+            equalised = np.zeros_like(beta)
+            equalised[list(chosen)] = [option[name] for name, option in chosen.items()]
+            return equalised
     return beta
 
 
@@ -355,23 +361,23 @@ def _line_of(
     """
     z, steps = sign @ cells, [_rounding_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
-    right = np.ones(len(y), dtype=bool)
+    agrees = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
-        if np.ptp(z[right]) == 0:
+        if np.ptp(z[agrees]) == 0:
             return None
-        fee, factor = np.polynomial.polynomial.polyfit(z[right], y[right], 1)
+        fee, factor = np.polynomial.polynomial.polyfit(z[agrees], y[agrees], 1)
         rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
-        away = np.abs(y - factor * z - fee)
-        right = away <= np.maximum(rounding, np.quantile(away, _KEPT_SHARE))
-    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[right].std():
+        distances = np.abs(y - factor * z - fee)
+        agrees = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
+    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees].std():
         return None
-    for times, plus in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
-        right = np.abs(y - times * z - plus) <= rounding
-        if right.mean() >= _MIN_CONFIRMED:
-            counts = (times, plus) == (1.0, 0.0) and min(steps) >= 1
+    for multiplier, added in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
+        agrees = np.abs(y - multiplier * z - added) <= rounding
+        if agrees.mean() >= _MIN_CONFIRMED:
+            counts = (multiplier, added) == (1.0, 0.0) and min(steps) >= 1
             are_amounts = counts or max(len(np.unique(x)) for x in cells) >= _MIN_VALUES
-            small = abs(plus) <= _MAX_FEE * np.abs(y).mean()
-            return (float(times), float(plus), right) if are_amounts and small else None
+            small = abs(added) <= _MAX_FEE * np.abs(y).mean()
+            return (float(multiplier), float(added), agrees) if are_amounts and small else None
     return None
 
 

@@ -189,7 +189,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
     made = read_model(content, table=list(frame)).predict(frame)
     np.testing.assert_allclose(made, rows["age"] + rows["power"] + frame["new"])
     for refused, words in (
-        (summed("float[1,1] age"), "it prices 1 row at a time"), (summed("uint8[N] age"), "its input “age” is tensor"),
+        (summed("float[1,1] age"), "it accepts only 1 row at a time"), (summed("uint8[N] age"), "its input “age” is tensor"),
         (content, "it needs the column “new”, which the table does not have"),
     ):  # fmt: skip
         with pytest.raises(StorageError, match=words):

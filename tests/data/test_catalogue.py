@@ -112,7 +112,7 @@ def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path
     )
     assert dataset.features["Income"].tolist() == raw["Income"].tolist()
     assert set(dataset.meanings) == set(dataset.table())
-    assert "2 of 3,220 counties left out: a cell is missing." in dataset.notes
+    assert "2 of 3,220 counties left out, because a cell is missing." in dataset.notes
     assert any("CensusId, County" in note for note in dataset.notes)
 
 

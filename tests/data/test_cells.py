@@ -128,7 +128,7 @@ def test_bands_become_ordered_categories_instead_of_numbers() -> None:
 def test_a_sensitive_attribute_in_bands_is_replaced_by_its_rank_if_the_user_agrees() -> None:
     frame, _ = banded()
     roles = Roles(target="cost", sensitive=("rooms",), features=("age",))
-    with pytest.raises(DataError, match="holds bands") as refused:
+    with pytest.raises(DataError, match="contains bands") as refused:
         build_dataset(frame, roles, name="x")
     (problem,) = refused.value.problems
     assert problem.fixes == (Fix("order", "rooms"),)
@@ -179,7 +179,7 @@ def test_a_placeholder_mark_among_numbers_is_reported_however_frequent_it_is(mar
     table, report = read_table(text_of(price=RNG.normal(300, 9, 400).round(2), cost=cost))
     n = (cost == mark).sum()
     (said,) = (note for note in report.notes if "cost" in note)
-    assert f"holds “{mark}” in {n} cells" in said
+    assert f"contains “{mark}” in {n} cells" in said
     ways = conversions(table["cost"])
     assert [way.kind for way in ways] == ["convert", "dash_zero"]
     roles = Roles(target="price", sensitive=("age",), features=("cost",))

@@ -77,7 +77,7 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
     ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
     ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
     ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
-    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
+    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name of a column is not a text"),
     ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
     ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
     ({"features": pd.DataFrame(index=range(4))}, "no feature"),

@@ -84,7 +84,7 @@ def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) ->
 @pytest.mark.bad_input(6, 7)
 @pytest.mark.parametrize("below", ["4\n", "4;5\n", "Lyo\n", "4;5;6;7\n"])
 def test_a_truncated_last_row_is_refused_instead_of_taken_for_a_note(below: str) -> None:
-    with pytest.raises(ReadingError, match="another width"):
+    with pytest.raises(ReadingError, match="other numbers of cells"):
         read_table(text([HEADER, *ROWS]) + below.encode())
 
 
@@ -205,7 +205,7 @@ def test_levels_that_differ_only_in_capitals_or_spaces_are_reported_and_can_be_u
     assert set(read["sex"]) == {"Male", "Female"}
     changed, unchanged = report.notes
     assert changed == "“sex”: “Male”, “Female” in one spelling (40 rows changed)."
-    assert unchanged.startswith("“price” stays as it is.")
+    assert unchanged.startswith("“price” is unchanged.")
     with pytest.raises(OptionError, match="no such column"):
         read_table(content, one_spelling=["gender"])
     assert [fix.kind for way in fixes_of_columns(frame) for fix in way.fixes] == ["spelling"]

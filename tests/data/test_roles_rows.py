@@ -41,7 +41,7 @@ def test_rows_with_a_missing_target_or_sensitive_value_are_dropped_if_the_user_a
     assert problem.fixes == (Fix("drop_rows", column),)
     dataset = build(frame, fixes=problem.fixes)
     assert dataset.n_rows == 68
-    assert f"2 rows left out: “{column}” can't be used there." in dataset.notes
+    assert f"2 rows left out, because “{column}” can't be used there." in dataset.notes
 
 
 @pytest.mark.bad_input(27)

@@ -365,8 +365,8 @@ def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
     assert train.checkbox(key="train.form balance").value
     without = int((frame["ClaimNb"] == 0).sum())
     if label == "Claim severity":
-        assert f"{without} rows left out: “ClaimNb” can't be used there." in said(at)
-        assert "“ClaimAmount” adds up to 70 in these rows." in said(at)
+        assert f"{without} rows left out, because “ClaimNb” can't be used there." in said(at)
+        assert "“ClaimAmount” has the sum 70 in these rows." in said(at)
         assert "ClaimAmount (per claim)" in dataset.label("ClaimAmount")
         assert dataset.n_rows == 600 - without
     else:

@@ -84,8 +84,8 @@ class LinearModel(NamedModel):
         for beta, parts in self.terms:
             product = np.full(len(eta), beta)
             for name, value in parts:
-                own, levels = values[places[name]], self.inputs[places[name]].levels
-                product *= own == (levels or ()).index(value) if isinstance(value, str) else own**value
+                cells, levels = values[places[name]], self.inputs[places[name]].levels
+                product *= cells == (levels or ()).index(value) if isinstance(value, str) else cells**value
             eta += product
         return np.asarray(self.undo(eta), dtype=float)
 
@@ -122,18 +122,20 @@ class CoefficientTable(LinearModel):
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find each term's column, the longest name with which it begins; the rest is the level."""
-        if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
-            raise refused(f"it has several rows for {few(twice)}", "Keep one row for each term.")
+        if repeated := sorted(
+            {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
+        ):
+            raise refused(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
         terms: list[Term] = []
-        strange: list[str] = []
+        unknown_terms: list[str] = []
         for name, value in self._named:
             parts = [_part_of(each, columns or table) for each in name.split(":")] if name else []
             terms.append((float(np.log(value)) if self.is_price else value, [each for each in parts if each]))
-            strange += [name] if None in parts else []
-        if strange:
+            unknown_terms += [name] if None in parts else []
+        if unknown_terms:
             raise refused(
-                f"its terms {few(strange)} name neither a column of the table nor a column and a level, such "
-                "as zoneB for level B of “zone”",
+                f"its terms {few(unknown_terms)} name neither a column of the table nor a column and a "
+                "level, such as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms

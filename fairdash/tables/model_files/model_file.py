@@ -146,9 +146,9 @@ def as_levels(cells: pd.Series) -> NDArray[Any]:
 
 def cause(error: Exception) -> str:
     """Return the error message of a library without error codes and paths."""
-    words = str(error).splitlines()[0] if str(error) else type(error).__name__
-    words = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", words)
-    words_of_message = [each for each in words.split() if "/" not in each and "::" not in each]
+    message = str(error).splitlines()[0] if str(error) else type(error).__name__
+    message = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", message)
+    words_of_message = [each for each in message.split() if "/" not in each and "::" not in each]
     return " ".join(words_of_message)[:200].rstrip(". ")
 
 
@@ -253,15 +253,15 @@ class NamedModel:
         names = [each.name for each in self.inputs]
         if not names:
             raise refused("it has no inputs: its price is the same in every row", "Export another model.")
-        written = {re.sub(r"\s", "_", each): each for each in reversed(table)}
-        by_name = [each if each in table else written.get(each) for each in names]
+        by_written_name = {re.sub(r"\s", "_", each): each for each in reversed(table)}
+        by_name = [each if each in table else by_written_name.get(each) for each in names]
         of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
         if self.names_inputs and None not in by_name:
             self.columns = [str(each) for each in by_name]
         elif self.names_inputs and columns is None and not of_array:
-            lacking = [name for name, each in zip(names, by_name, strict=True) if each is None]
+            missing = [name for name, each in zip(names, by_name, strict=True) if each is None]
             hint = "Add the column, or list the columns in the order of the model's inputs."
-            raise refused(f"it needs the column {few(lacking)}, which the table does not have", hint)
+            raise refused(f"it needs the column {few(missing)}, which the table does not have", hint)
         else:
             self.columns = list(table if columns is None else columns)
             listed = ", ".join(f"“{each}”" for each in self.columns)
@@ -292,8 +292,8 @@ class NamedModel:
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output (n,) for rows, before a logarithm is inverted."""
-        made = np.asarray(self.priced(self.values(rows)), dtype=float)
-        return made if made.ndim == 1 else made[:, self._place]
+        outputs = np.asarray(self.priced(self.values(rows)), dtype=float)
+        return outputs if outputs.ndim == 1 else outputs[:, self._place]
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on missing and unknown levels; raise an error if a column has no known level."""

@@ -154,14 +154,14 @@ class OnnxModel(NamedModel):
         run = onnxruntime.RunOptions()
         run.log_severity_level = 4
         try:
-            (made,) = self._session.run([self._output], fed, run)
+            (outputs,) = self._session.run([self._output], fed, run)
         except Exception as error:
             raise refused(f"it can't price the rows ({cause(error)})") from error
-        made = np.asarray(made, dtype=float).reshape(len(values[0]), -1)
-        if (self._place is None and made.shape[1] > 1) or (self._place or 0) >= made.shape[1]:
+        outputs = np.asarray(outputs, dtype=float).reshape(len(values[0]), -1)
+        if (self._place is None and outputs.shape[1] > 1) or (self._place or 0) >= outputs.shape[1]:
             hint = f"Name one, such as “{self._output}[0]”."
-            raise refused(f"its output “{self._output}” has {made.shape[1]} numbers per row", hint)
-        return np.asarray(made[:, self._place or 0])
+            raise refused(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
+        return np.asarray(outputs[:, self._place or 0])
 
 
 def _catboost_loss(params: str) -> str:

@@ -80,17 +80,28 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if delimiter is None and (delimiter := _announced_delimiter(text)) is None:
         delimiter, agreeing = _find_delimiter(text)
     _check_delimiter(delimiter)
-    seen, remarks = (encoding, delimiter), list[str]()
+    encoding_and_delimiter, remarks = (encoding, delimiter), list[str]()
     text.seek(0)
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
         plain, note = eurostat_as_tabs(text.read())
-        seen, delimiter, remarks, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
+        encoding_and_delimiter, delimiter, remarks, content, encoding = (
+            (encoding, "\t"),
+            "\t",
+            [note],
+            plain.encode(),
+            "utf-8",
+        )
     elif agreeing < _MIN_AGREEING or delimiter == " ":
         text.seek(0)
         if (aligned := spaced_as_tabs(text.read())) is not None:
-            seen, delimiter, content, encoding = (encoding, " "), "\t", aligned.encode(), "utf-8"
+            encoding_and_delimiter, delimiter, content, encoding = (
+                (encoding, " "),
+                "\t",
+                aligned.encode(),
+                "utf-8",
+            )
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     # The header has at most as many cells as the first lines (which include titles) have delimiters, plus
     # one.
@@ -103,7 +114,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
         table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*table_cells)
     # If spaces align the columns, a cell can't be empty, so a dot marks a missing cell.
-    marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
+    marks = (*MISSING_MARKS, *ERRORS, *("." if encoding_and_delimiter[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*remarks, *notes]
     columns = []
@@ -112,7 +123,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
             tell(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
         columns.append(TextColumn(name, each, table))
     add_text_columns(columns, decimal=options.decimal, prefers_comma=delimiter == ";")
-    return table.finish(TEXT, encoding=seen[0], delimiter=seen[1])
+    return table.finish(TEXT, encoding=encoding_and_delimiter[0], delimiter=encoding_and_delimiter[1])
 
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
@@ -167,10 +178,10 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
         if not records:
             continue
         widths = [len(row) for row in records]
-        usual, times = Counter(widths).most_common(1)[0]
-        names = next(row for row in records if len(row) == usual)
-        if usual > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
-            score = (times / len(widths), usual)
+        most_frequent_width, n_rows = Counter(widths).most_common(1)[0]
+        names = next(row for row in records if len(row) == most_frequent_width)
+        if most_frequent_width > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
+            score = (n_rows / len(widths), most_frequent_width)
             below_title, title_score = max((below_title, title_score), (delimiter, score), key=itemgetter(1))
         if widths[0] < 2:
             continue
@@ -212,16 +223,16 @@ def cut_plain(
     first = next(records, None)
     if first is None:
         return None
-    begin, end, below = first[0] - 1, len(ends), list[int]()
+    begin, end, lines_below = first[0] - 1, len(ends), list[int]()
     if not keep_below:
         checked = max(begin, end - ROWS_BELOW)
-        tail = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
-        last = [(line + checked, row) for line, row in _records(tail, delimiter)]
-        end = checked + len(list(_without_rows_below(iter(last), below)))
+        text_at_end = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
+        last_records = [(line + checked, row) for line, row in _records(text_at_end, delimiter)]
+        end = checked + len(list(_without_rows_below(iter(last_records), lines_below)))
     # A line is empty if its first character is a line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
-    filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
-    if not len(filled):
+    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
+    if not len(filled_lines):
         return None
     body = memoryview(content)[starts[begin] : ends[end - 1]]
     names = [str(k) for k in range(len(header))]
@@ -234,11 +245,11 @@ def cut_plain(
         )
     except pa.ArrowInvalid:
         return None
-    if len(table) != len(filled):
+    if len(table) != len(filled_lines):
         return None
     tell(f"{len(table):,} rows so far")
-    n_empty += end - begin - len(filled)
-    return header, table.columns, filled + 1, [*notes, *_said_of_lines(below, n_empty)]
+    n_empty += end - begin - len(filled_lines)
+    return header, table.columns, filled_lines + 1, [*notes, *_said_of_lines(lines_below, n_empty)]
 
 
 def cut(
@@ -276,9 +287,9 @@ def cut(
     """
     text.seek(0)
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
-    below: list[int] = []
+    lines_below: list[int] = []
     if not keep_below:
-        records = _without_rows_below(records, below)
+        records = _without_rows_below(records, lines_below)
     width = len(header)
     chunks: list[list[Any]] = [[] for _ in header]
     lines, odd_lines, odd_widths = array("q"), array("q"), Counter[int]()
@@ -301,7 +312,7 @@ def cut(
         raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
-    notes += _said_of_lines(below, n_empty)
+    notes += _said_of_lines(lines_below, n_empty)
     return header, [joined(chunk) for chunk in chunks], np.array(lines, dtype=np.int64), notes
 
 
@@ -317,32 +328,34 @@ def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
     """Return the header's cells, the records below it, the number of skipped empty lines, and the notes."""
-    first: list[_Record] = []
+    first_records: list[_Record] = []
     n_filled = 0
     for line, row in records:
         if not n_filled and row and _announces_delimiter(row):
             continue
-        first.append((line, row))
+        first_records.append((line, row))
         n_filled += any(map(str.strip, row))
         if n_filled == ROWS_ABOVE if chosen is None else line >= chosen:
             break
-    filled = [place for place, (_, row) in enumerate(first) if row]
+    filled = [place for place, (_, row) in enumerate(first_records) if row]
     if not filled:
         raise empty_file()
     if chosen is None:
-        not_blank = [place for place in filled if any(map(str.strip, first[place][1]))]
+        not_blank = [place for place in filled if any(map(str.strip, first_records[place][1]))]
         # If all cells of the file are blank, the first row is the header.
-        at = not_blank[header_at([first[place][1] for place in not_blank])] if not_blank else filled[0]
-        at = at if not_blank and at != not_blank[0] else filled[0]
+        header_place = (
+            not_blank[header_at([first_records[place][1] for place in not_blank])] if not_blank else filled[0]
+        )
+        header_place = header_place if not_blank and header_place != not_blank[0] else filled[0]
     else:
-        at = filled[-1]
-        if first[at][0] != chosen:
+        header_place = filled[-1]
+        if first_records[header_place][0] != chosen:
             raise no_such_header(chosen)
-    line, header = first[at]
-    n_above = sum(place < at for place in filled)
-    n_empty = 0 if n_above else at
+    line, header = first_records[header_place]
+    n_above = sum(place < header_place for place in filled)
+    n_empty = 0 if n_above else header_place
     notes = [said_above(line, n_above)] if n_above else []
-    return header, chain(first[at + 1 :], records), n_empty, notes
+    return header, chain(first_records[header_place + 1 :], records), n_empty, notes
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:

@@ -135,12 +135,16 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
 
 
 def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) -> str:
-    others = [name for name in sheets if name != chosen and name not in hidden]
-    unseen = [name for name in hidden if name != chosen]
+    other_visible = [name for name in sheets if name != chosen and name not in hidden]
+    other_hidden = [name for name in hidden if name != chosen]
     return (
         f"Sheet “{chosen}” is read{', which is hidden' if chosen in hidden else ''}"
-        + (f"; there {'is' if len(others) == 1 else 'are'} also {few(others)}" if others else "")
-        + (f"; hidden in the file: {few(unseen)}" if unseen else "")
+        + (
+            f"; there {'is' if len(other_visible) == 1 else 'are'} also {few(other_visible)}"
+            if other_visible
+            else ""
+        )
+        + (f"; hidden in the file: {few(other_hidden)}" if other_hidden else "")
         + "."
     )
 
@@ -176,7 +180,7 @@ def _parts(content: bytes) -> dict[str, bytes]:
 
 def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
     parts: dict[str, bytes] = {}
-    left = MAX_BYTES
+    bytes_left = MAX_BYTES
     for member in archive.infolist():
         name = member.filename.lstrip("/")
         if member.is_dir() or not name.lower().endswith((".xml", ".rels")):
@@ -189,9 +193,9 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
         if name in parts:
             raise _damaged()
         with archive.open(member) as packed:
-            parts[name] = packed.read(left + 1)
-        left -= len(parts[name])
-        if left < 0:
+            parts[name] = packed.read(bytes_left + 1)
+        bytes_left -= len(parts[name])
+        if bytes_left < 0:
             raise too_large(f"the unpacked workbook has more than {MAX_BYTES // 10**6:,} MB")
     return parts
 
@@ -212,23 +216,23 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     """Return a map from the sheets' names, in order, to parts of the file; and names of hidden sheets."""
     try:
-        book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
-        links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
+        workbook = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
+        relations = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
     # A missing part or an unknown encoding raises LookupError.
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise _damaged() from error
     targets = {}
-    for link in links:
+    for link in relations:
         target = link.get("Target", "")
         targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
     sheets, hidden = {}, []
-    for one in book.iter(f"{_MAIN}sheet"):
-        name, part = one.get("name"), targets.get(one.get(_LINK), "")
+    for sheet in workbook.iter(f"{_MAIN}sheet"):
+        name, part = sheet.get("name"), targets.get(sheet.get(_LINK), "")
         # The list of sheets also contains charts and macros. If two sheets have the same name, the first is
         # used.
         if name is not None and name not in sheets and part in parts and b"sheetData" in parts[part]:
             sheets[name] = part
-            if one.get("state", "visible") != "visible":
+            if sheet.get("state", "visible") != "visible":
                 hidden.append(name)
     return sheets, hidden
 
@@ -236,17 +240,17 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
     """Raise an error for a sheet that is too large; its empty cells also need memory."""
     count = rows = 0
-    widest: dict[bytes, int] = {}
+    column_numbers: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
         count += 1
-        if column not in widest:
-            widest[column] = _column_number(column) if column else 0
+        if column not in column_numbers:
+            column_numbers[column] = _column_number(column) if column else 0
         if row:
             rows = max(rows, int(row))
         if count > MAX_EXCEL_CELLS:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
-    width = max(widest.values(), default=0)
+    width = max(column_numbers.values(), default=0)
     # Cells without a position are only counted.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
@@ -256,8 +260,8 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
-    used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
-    total = int(lengths[used[used < len(lengths)]].sum())
+    texts_used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    total = int(lengths[texts_used[texts_used < len(lengths)]].sum())
     if total > MAX_CHARACTERS:
         raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
 
@@ -279,16 +283,16 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     if not filled:
         raise empty_file("the sheet", "Choose another sheet or file.")
     if options.header_row is None:
-        at = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+        header_place = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
     else:
-        at = _place_of(options.header_row - first_line, filled)
-    header = rows[filled[at]]
+        header_place = _place_of(options.header_row - first_line, filled)
+    header = rows[filled[header_place]]
     check_shape(0, len(header))
-    body, below = filled[at + 1 :], list[int]()
+    body, indices_below = filled[header_place + 1 :], list[int]()
     if not options.keep_below:
         last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
         n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
-        body, below = body[: len(body) - n_below], body[len(body) - n_below :]
+        body, indices_below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
         raise no_rows("the sheet")
     table = TableBuilder(
@@ -297,16 +301,19 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         options,
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
-    if at:
-        table.notes.append(said_above(filled[at] + first_line, at))
-    if below:
-        table.notes.append(said_below([k + first_line for k in below]))
-    n_empty = body[-1] - filled[at] - len(body)
+    if header_place:
+        table.notes.append(said_above(filled[header_place] + first_line, header_place))
+    if indices_below:
+        table.notes.append(said_below([k + first_line for k in indices_below]))
+    n_empty = body[-1] - filled[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
-    unseen = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
-    if unseen.any():
-        count, where = int(unseen.sum()), at_lines(table.lines[unseen], int(unseen.sum()), word="row")
+    is_hidden = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
+    if is_hidden.any():
+        count, where = (
+            int(is_hidden.sum()),
+            at_lines(table.lines[is_hidden], int(is_hidden.sum()), word="row"),
+        )
         table.notes.append(
             f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
         )
@@ -349,9 +356,9 @@ def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
         # delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
-    empty = np.array([isinstance(cell, str) for cell in cells])
-    if empty.any():
-        table.missing_found[""] += int(empty.sum())
+    is_empty = np.array([isinstance(cell, str) for cell in cells])
+    if is_empty.any():
+        table.missing_found[""] += int(is_empty.sum())
     if not kinds:
         table.add_empty(name)
     elif kinds <= {int, float}:

@@ -37,25 +37,30 @@ def spaced_as_tabs(text: str) -> str | None:
     Every line keeps its number.
     """
     lines = text.splitlines()
-    cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
-    filled = [cells for cells in cut if cells]
+    cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
+    filled = [cells for cells in cells_of_lines if cells]
     if not filled:
         return None
     width = Counter(map(len, filled)).most_common(1)[0][0]
-    first = next(place for place, cells in enumerate(cut) if len(cells) == width)
-    below = [cells for cells in cut[first + 1 :] if cells]
-    rows = [cells for cells in below if len(cells) == width]
+    first_full = next(place for place, cells in enumerate(cells_of_lines) if len(cells) == width)
+    rows_below = [cells for cells in cells_of_lines[first_full + 1 :] if cells]
+    rows = [cells for cells in rows_below if len(cells) == width]
     numbers = sum(all(LIKE_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
-    above = sum(bool(cells) for cells in cut[:first])
-    if width < 2 or numbers < _MIN_NUMBERS or above >= ROWS_ABOVE or len(rows) < _AGREEING * len(below):
+    n_above = sum(bool(cells) for cells in cells_of_lines[:first_full])
+    if (
+        width < 2
+        or numbers < _MIN_NUMBERS
+        or n_above >= ROWS_ABOVE
+        or len(rows) < _AGREEING * len(rows_below)
+    ):
         return None
-    names_rows = first > 0 and len(cut[first - 1]) == width - 1
+    names_rows = first_full > 0 and len(cells_of_lines[first_full - 1]) == width - 1
     # In a title above the table, spaces are not replaced by tabs.
-    begin = first - names_rows
-    title = [" ".join(line.replace('"', " ").split()) for line in lines[:begin]]
-    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
+    header_line = first_full - names_rows
+    title = [" ".join(line.replace('"', " ").split()) for line in lines[:header_line]]
+    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[header_line:])]
     if names_rows:
-        lines_now[begin] = "\t" + lines_now[begin]
+        lines_now[header_line] = "\t" + lines_now[header_line]
     return "\n".join(lines_now) + "\n"
 
 
@@ -81,9 +86,9 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
             for place, cell in enumerate(cells):
-                if (read := _FLAGGED.fullmatch(cell)) is not None:
-                    cells[place] = "" if read[1] == ":" else read[1]
-                    flags[read[2]] += bool(read[2])
+                if (match := _FLAGGED.fullmatch(cell)) is not None:
+                    cells[place] = "" if match[1] == ":" else match[1]
+                    flags[match[2]] += bool(match[2])
         rows.append("\t".join((*key_names, *cells)))
     counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
     note = f"The first column is split at its commas into {n_keys} columns, and “:” is a missing cell."
@@ -105,7 +110,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     >>> is_second_header(["years", "EUR", "town"], [["40", "50"], ["9.5", "8"], ["Lyon", "Brest"]])
     True
     """
-    labelled = 0
+    n_labelled = 0
     for cell, column in zip((each.strip() for each in first), following, strict=True):
         known = [each.strip() for each in column if each.strip()]
         numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
@@ -115,5 +120,5 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
             # The mark of a missing cell is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
-            labelled += 1
-    return labelled >= _MIN_NUMBERS
+            n_labelled += 1
+    return n_labelled >= _MIN_NUMBERS

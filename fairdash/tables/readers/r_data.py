@@ -65,9 +65,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     """
     objects, warnings_of_rdata = _objects(content)
     frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
-    others = [name for name in objects if name not in frames]
+    other_objects = [name for name in objects if name not in frames]
     if not frames:
-        what = f", but {few(others)}" if others and others != [_ALONE] else ""
+        what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
         raise ReadingError.of(
             f"the R file holds no data frame{what}", "Save a data frame in R: save(table, file=…)."
         )
@@ -82,9 +82,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     table = TableBuilder(list(columns), np.arange(1, n_rows + 1), options)
     if len(frames) > 1:
         table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
-    if others:
+    if other_objects:
         table.notes.append(
-            f"These objects of the file are not read, because they are no data frames: {few(others)}."
+            f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."
         )
     table.notes += warnings_of_rdata
     left_out: dict[str, list[str]] = {}
@@ -120,16 +120,16 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
 
         return expand
 
-    makers = {
+    constructors = {
         name: limited(maker) if name.startswith(b"compact") else maker
         for name, maker in DEFAULT_ALTREP_MAP.items()
     }
     is_rds = not content.startswith(_RDA)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             parsed = rdata.parser.parse_data(
-                content, altrep_constructor_dict=makers, extension=".rds" if is_rds else ".rda"
+                content, altrep_constructor_dict=constructors, extension=".rds" if is_rds else ".rda"
             )
             objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
@@ -141,7 +141,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "Save only the table in R: saveRDS(table, file=…).",
             ) from error
         converted = {name: _converted(each) for name, each in objects}
-    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
+    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught_warnings)
     return converted, [f"The reader of R's files says: {each}." for each in messages]
 
 
@@ -216,21 +216,25 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
     """Replace codes by labels from haven if all codes have one; declared missing codes become missing."""
     values = pd.Series(_values(codes), copy=True)
-    declared = np.zeros(len(values), dtype=bool)
-    if (given := attributes.get("na_values")) is not None:
-        declared |= values.isin(np.ravel(_plain(given)).tolist()).to_numpy()
-    if (ends := attributes.get("na_range")) is not None:
-        declared |= values.between(*np.ravel(_plain(ends)).tolist()).to_numpy(dtype=bool, na_value=False)
-    values = values.mask(declared)
-    note = f"{{}}: codes that the file declares as missing become missing cells ({declared.sum():,})."
+    is_declared_missing = np.zeros(len(values), dtype=bool)
+    if (missing_codes := attributes.get("na_values")) is not None:
+        is_declared_missing |= values.isin(np.ravel(_plain(missing_codes)).tolist()).to_numpy()
+    if (missing_range := attributes.get("na_range")) is not None:
+        is_declared_missing |= values.between(*np.ravel(_plain(missing_range)).tolist()).to_numpy(
+            dtype=bool, na_value=False
+        )
+    values = values.mask(is_declared_missing)
+    note = (
+        f"{{}}: codes that the file declares as missing become missing cells ({is_declared_missing.sum():,})."
+    )
     labels: Any = attributes.get("labels")
     if hasattr(labels, "coords"):
         (names,) = labels.coords.values()
         texts = values.map(dict(zip(np.ravel(_plain(labels)).tolist(), map(str, names.values), strict=True)))
         if values.notna().any() and texts.notna().eq(values.notna()).all():
             replaced = "{}: codes are replaced by the file's labels."
-            return _Column(texts, f"{replaced} {note}" if declared.any() else replaced)
-    return _Column(values, note if declared.any() else "")
+            return _Column(texts, f"{replaced} {note}" if is_declared_missing.any() else replaced)
+    return _Column(values, note if is_declared_missing.any() else "")
 
 
 def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:

@@ -288,17 +288,17 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     (b'a,b', 'a gzip file')
     """
     if content.startswith(_GZIP):
-        what = "a gzip file"
+        archive_kind = "a gzip file"
         try:
-            inside = _gunzip(content, largest)
+            unpacked = _gunzip(content, largest)
         except _DAMAGED as error:
             if isinstance(error, ReadingError):
                 raise
-            raise _damaged(what) from error
+            raise _damaged(archive_kind) from error
     elif content.startswith(_ZIP):
-        what = "a zip archive"
+        archive_kind = "a zip archive"
         if content.count(_ZIP_ENTRY) > MAX_PARTS:
-            raise _too_many(what)
+            raise _too_many(archive_kind)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 members = archive.infolist()
@@ -310,34 +310,34 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                         "Save the table as .xlsx or CSV.",
                     )
                 with archive.open(_single_table_file(members)) as packed:
-                    inside = packed.read(largest + 1)
+                    unpacked = packed.read(largest + 1)
         # A ReadingError is raised again before its base class ValueError is caught.
         except ReadingError:
             raise
         except _DAMAGED as error:
-            raise _damaged(what) from error
+            raise _damaged(archive_kind) from error
     elif content.startswith((_BZIP2, _XZ)):
         # R also compresses files with bzip2 and xz.
-        what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
+        archive_kind = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
         unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
             bz2.BZ2Decompressor()
             if content.startswith(_BZIP2)
             else lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
         )
         try:
-            inside = unpacker.decompress(content, largest + 1)
+            unpacked = unpacker.decompress(content, largest + 1)
         except _DAMAGED as error:
-            raise _damaged(what) from error
-        if not unpacker.eof and len(inside) <= largest:
-            raise _damaged(what)
+            raise _damaged(archive_kind) from error
+        if not unpacker.eof and len(unpacked) <= largest:
+            raise _damaged(archive_kind)
     else:
         return content, None
-    if len(inside) > largest:
+    if len(unpacked) > largest:
         raise ReadingError.of(
             f"the unpacked file has more than {largest // 10**6:,} MB",
             "Take a sample of the rows, or leave columns out.",
         )
-    return inside, what
+    return unpacked, archive_kind
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
@@ -345,23 +345,23 @@ def _gunzip(content: bytes, largest: int) -> bytes:
 
     A gzip file may consist of several parts. Even an empty part takes time, so their number is limited.
     """
-    content_parts, size, parts, begun = [], 0, 0, False
+    content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
     for start in range(0, len(content), _AT_ONCE):
         block = content[start : start + _AT_ONCE]
         while block and size <= largest:
-            if not begun:
+            if not has_begun:
                 # The gzip format allows zeros as padding after the last part.
                 block = block.lstrip(b"\0") if parts else block
                 if not block:
                     break
-                parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
+                parts, has_begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
                 if parts > MAX_PARTS:
                     raise _too_many("a gzip file")
             content_parts.append(unpacker.decompress(block, largest + 1 - size))
             size += len(content_parts[-1])
-            block, begun = unpacker.unused_data, not unpacker.eof
-    if begun and size <= largest:
+            block, has_begun = unpacker.unused_data, not unpacker.eof
+    if has_begun and size <= largest:
         raise ValueError("cut off")
     return b"".join(content_parts)
 

@@ -143,16 +143,16 @@ def _with_labels(
     known = values.notna()
     levels = values[known].drop_duplicates()
     numeric = pd.api.types.is_numeric_dtype(values)
-    repeats = [_is_number(labels.get(level), level) for level in levels] if numeric else []
-    if sum(repeats) * 2 <= len(levels) and texts.notna().eq(known).all():
+    label_is_number = [_is_number(labels.get(level), level) for level in levels] if numeric else []
+    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(known).all():
         labelled.append(name)
         return texts
-    if not any(repeats):
+    if not any(label_is_number):
         partly.append(name)
     others = [
         f"{level:g} “{labels[level]}” ({int((values == level).sum()):,} rows)"
-        for level, same in zip(levels, repeats, strict=True)
-        if not same and level in labels
+        for level, is_number in zip(levels, label_is_number, strict=True)
+        if not is_number and level in labels
     ]
     if others:
         shown = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"

@@ -117,11 +117,11 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
     """Run the process that converts a file, and return its report; raise an error if the process fails."""
-    bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
+    limits_of_child = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
-        done = subprocess.run(  # noqa: S603 (our own script, no shell)
+        process = subprocess.run(  # noqa: S603 (our own script, no shell)
             # With -P, Python doesn't import modules from the folder of the script.
-            [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, bounds)],
+            [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, limits_of_child)],
             capture_output=True,
             # With one thread per core, the process would exceed its memory limit.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
@@ -133,11 +133,11 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
             f"reading the file takes more than {MAX_SECONDS // 60} minutes",
             "Take a sample of the rows, or export it as Parquet or CSV.",
         ) from None
-    if done.returncode == 0:
-        reply: dict[str, Any] = json.loads(done.stdout)
+    if process.returncode == 0:
+        reply: dict[str, Any] = json.loads(process.stdout)
         return reply
-    errors = done.stderr.decode(errors="replace")
+    errors = process.stderr.decode(errors="replace")
     # A negative return code means that the parser crashed. Only the separate process is affected.
-    if done.returncode > 0 and "MemoryError" not in errors:
+    if process.returncode > 0 and "MemoryError" not in errors:
         raise RuntimeError(f"the process that reads {source.name} failed:\n{errors}")
     raise ReadingError.of("the file is incomplete or damaged", "Save the file again, or export it as CSV.")

@@ -103,11 +103,11 @@ class TableBuilder:
         """
         missing = numbers.isna().to_numpy()
         known = numbers[~missing]
-        beyond = np.zeros(len(numbers), dtype=bool)
-        beyond[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
-        if beyond.any():
+        is_inexact = np.zeros(len(numbers), dtype=bool)
+        is_inexact[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        if is_inexact.any():
             texts = numbers.astype("string").astype(object).where(~missing, None)
-            why = f"whole numbers are too large for an exact float ({self.places(beyond)})"
+            why = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
             self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
         elif missing.any():
             self.add(name, numbers.to_numpy(float, na_value=np.nan))
@@ -295,13 +295,13 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
 
 def _numbered(names: Sequence[str]) -> list[str]:
     """Add numbers from 2 to repeated names, and skip a number if the new name already exists."""
-    taken, last, numbered = set(names), Counter[str](), []
+    used_names, count_of_name, numbered = set(names), Counter[str](), []
     for name in names:
-        last[name] += 1
+        count_of_name[name] += 1
         fresh = name
-        while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
-            last[name] += 1
-        taken.add(fresh)
+        while count_of_name[name] > 1 and (fresh := f"{name} ({count_of_name[name]})") in used_names:
+            count_of_name[name] += 1
+        used_names.add(fresh)
         numbered.append(fresh)
     return numbered
 
@@ -326,9 +326,9 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     0
     """
     filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
-    usual = median_high([len(cells) for cells in filled])
+    usual_count = median_high([len(cells) for cells in filled])
     for place, cells in enumerate(filled):
-        if len(cells) <= usual / 2:
+        if len(cells) <= usual_count / 2:
             continue
         if place == 0:
             return 0
@@ -358,13 +358,13 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     """
     count = 0
     width = max((len(cells) for _, cells in rows), default=0)
-    stripped = [[cell.strip() for cell in cells] for _, cells in rows]
-    while stripped:
-        cells = stripped.pop()
+    remaining = [[cell.strip() for cell in cells] for _, cells in rows]
+    while remaining:
+        cells = remaining.pop()
         if not any(cells):
             continue
-        above = next((other for other in reversed(stripped) if any(other)), None)
-        if above is None or not (_is_total(cells, above) or _is_note(cells, width, stripped)):
+        above = next((other for other in reversed(remaining) if any(other)), None)
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, remaining)):
             break
         count += 1
     return count
@@ -378,8 +378,10 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
         words = words[1:]
     if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
         return False
-    same = above[place] if place < len(above) else ""
-    return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))
+    cell_above = above[place] if place < len(above) else ""
+    return (
+        not all(cells) or len(cells) < len(above) or not cell_above or bool(LIKE_NUMBER.fullmatch(cell_above))
+    )
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:

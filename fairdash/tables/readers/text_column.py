@@ -180,11 +180,11 @@ class TextColumn:
                     return
                 continue
             ambiguous = self._ambiguous(mark)
-            sure = (fractions & ~ambiguous).any()
-            if self.is_money and fractions.any() and not sure and len(marks) > 1:
+            has_certain = (fractions & ~ambiguous).any()
+            if self.is_money and fractions.any() and not has_certain and len(marks) > 1:
                 # Amounts of money don't have three decimals, so the mark separates thousands.
                 continue
-            if mark not in doubted or not fractions.any() or sure:
+            if mark not in doubted or not fractions.any() or has_certain:
                 self._add_numbers(mark, fractions)
                 return
             notes.append(
@@ -205,13 +205,16 @@ class TextColumn:
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
             return False
-        surely = self._matches(grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other)
-        by_cells = surely.any() or (fractions & ~self._ambiguous(mark)).any()
-        if not (chosen or self.is_money or by_cells):
+        is_surely_grouped = self._matches(
+            grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other
+        )
+        is_shown_by_cells = is_surely_grouped.any() or (fractions & ~self._ambiguous(mark)).any()
+        if not (chosen or self.is_money or is_shown_by_cells):
             return False
-        word = "points" if other == "." else "commas"
-        why = "as you chose" if chosen and not by_cells else "because its cells show this"
-        note = f"“{self.name}” is read with {word} as thousands separators, {why} ({self._places(grouped)})."
+        separators = "points" if other == "." else "commas"
+        why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
+        places = self._places(grouped)
+        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({places})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -372,9 +375,9 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
         marks, doubted = [decimal], []
     else:
         evidence = [column.decimal_evidence() for column in columns]
-        comma, dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
-        marks, doubted = [".", ","], [] if comma and not dot else [","]
-        if comma or (prefers_comma and not dot):
+        has_comma, has_dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        marks, doubted = [".", ","], [] if has_comma and not has_dot else [","]
+        if has_comma or (prefers_comma and not has_dot):
             doubted.append(".")
     for column in columns:
         column.add(marks=marks, doubted=doubted)
