@@ -106,7 +106,7 @@ def test_ordered_pandas_categories_are_assigned_to_the_columns_that_contain_them
     model = read_model(content, table=INPUTS)
     np.testing.assert_allclose(model.predict(rows), rows["lightgbm poisson, ordered categories"], rtol=1e-8)
     assert any("Which columns have the following levels" in each for each in model.about["unknown"])
-    with pytest.raises(StorageError, match="it lists the levels of 2 columns, and does not say of which"):
+    with pytest.raises(StorageError, match="it lists the levels of 2 columns, and does not name the columns"):
         read_model(content, table=INPUTS).predict(rows.assign(age=rows["power"]))
 
 
@@ -182,7 +182,7 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
     ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
     ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
     ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
-    (GENMOD, "lists coefficients without a link"),
+    (GENMOD, "lists coefficients, and does not name their link"),
     ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
     ("term,estimate\nage,1\n", "has no base rate, or intercept"),
     ("term,estimate\nIntercept,1\nage,1\nage,1\n", "has several rows for “age”"),
@@ -218,8 +218,8 @@ def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows,
     ("logical", ""), ("product", ""), ("glmnet", ""), ("gam_plain", ""),
     ("ordered", "“large”, “middle”, “small” of “size” have no coefficient"),
     ("sums", "“north”, “south”, “west” of “region” have no coefficient"),
-    ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
-    ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
+    ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” name"),
+    ("square", r"its terms “I\(age\^2\)” name"), ("gam", r"its terms “s\(age\).1”"),
 ])  # fmt: skip
 def test_r_coefficients_give_the_prices_of_predict_or_are_refused(in_this_process, name, words):
     prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
@@ -283,7 +283,7 @@ def test_pmml_adds_its_offset_on_the_scale_of_its_link(rows):
     ('linkFunction="log"', 'linkFunction="loglog"', "does not support its link “loglog”"),
     ("</DataDictionary>", "</DataDictionary><TransformationDictionary><x/></TransformationDictionary>",
      "it transforms inputs or outputs"),
-    ("GeneralRegressionModel", "TreeModel", "its model is a TreeModel, and no GLM"),
+    ("GeneralRegressionModel", "TreeModel", "its model is a TreeModel, not a GLM"),
     ("</PMML>", "", "it is incomplete PMML"),
 ])  # fmt: skip
 def test_pmml_with_unsupported_content_is_refused(old, new, words):
