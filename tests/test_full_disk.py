@@ -82,7 +82,7 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "a run": lambda *_: launch.start_run(SOURCE, replace(PLAN, random_state=7)),
     "a run again": lambda _, stopped: launch.resume(stopped),
     "a name": lambda done, _: done.rename("of the committee"),
-    "the progress can't be written": lambda _, stopped: write_status(stopped.folder, RunStatus(state=RUNNING)),
+    "how far it is": lambda _, stopped: write_status(stopped.folder, RunStatus(state=RUNNING)),
     "a result": lambda done, stopped: stopped.write_result(done.read_result()),
     "a training curve": lambda _, stopped: stopped.add_curve(pd.DataFrame({"epoch": [1]})),
     "a unit": lambda _, stopped: save(stopped.units, {"found.json": b"1"}),

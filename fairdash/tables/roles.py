@@ -131,4 +131,4 @@ def _overlap(one: str, other: str) -> str:
     if other not in (SENSITIVE, FEATURE):
         one, other = other, one
     as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
-    return f"the {one} can't also be {as_well}"
+    return f"the {one} can't be {as_well} as well"
