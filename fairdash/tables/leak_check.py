@@ -65,7 +65,7 @@ class DataCheck:
         """Return a sentence for each finding or sum, or one sentence that there is no leak."""
         if not self.findings:
             return (
-                f"None of {len(self.columns)} columns reveals “{self.target}” or looks too good to be true.",
+                f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
             )
         texts = []
         for of in ("target", "price"):
