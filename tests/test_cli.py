@@ -327,7 +327,7 @@ def test_columns_that_leak_the_target_are_not_features_unless_named_explicitly(t
     assert dataset.label("share") == "share (%)"
     said = capsys.readouterr()
     assert said.out == ""
-    assert "“ClaimInd” is not used as a feature: it is 0 exactly where the target is." in said.err
+    assert "“ClaimInd” is not used as a feature: it is 0 exactly where the target is 0." in said.err
     assert "“PolicyNo” is not used as a feature: names policies or people." in said.err
     assert data_of("VehPower", "ClaimInd", folder=tmp_path).roles.features == ("VehPower", "ClaimInd")
     assert capsys.readouterr().err == ""

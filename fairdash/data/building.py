@@ -1,4 +1,4 @@
-"""Build a :class:`~fairdash.data.dataset.Dataset` from a table and its roles, or list all problems."""
+"""Build a :class:`~fairdash.data.dataset.Dataset` from a table and the roles of its columns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ from fairdash.tables.roles import (
 from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.text import amount, at_lines, counted
 
-#: Minimum number of rows: the test set, a fifth of the rows, must be large enough to measure dependence.
+#: Minimum number of rows. The test set, which has a fifth of the rows, must be large enough to measure
+#: dependence.
 MIN_ROWS = 50
 
 
@@ -77,10 +78,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Uninformative features are left out, each with a note: columns without known cells, constant columns,
-    dates, and categories that look like identifiers. Text becomes a category with the levels of the whole
-    table. Truth values become 0 and 1. A sensitive column with classes becomes indicator columns of 0 and 1
-    (see :class:`~fairdash.utils.classes.Classes`).
+    Uninformative features are left out, and a note names them: columns whose cells are all missing, constant
+    columns, dates, and categories that look like identifiers. A text column becomes a category, whose levels
+    are those of the whole table. Truth values become 0 and 1. A sensitive column with classes becomes
+    indicator columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
     ----------
@@ -91,14 +92,14 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows with a missing target or sensitive value. If not, such rows are a problem. A
-        row without exposure is always a problem.
+        Whether to leave out rows with a missing target or sensitive value. If it is false, these rows raise
+        an error. A row without exposure always raises an error, unless a fix leaves it out.
     fixes
-        Fixes that the user has accepted. Each problem lists the fixes that would solve it.
+        Fixes that the user has accepted. Each problem of the error lists the fixes that would solve it.
     lines : array, shape (n,)
-        Line of the file on which each row begins, for messages, from the reading report.
+        Line of the file on which each row begins (from the reading report), which messages state.
     notes
-        Notes on earlier changes to the table, which come first in the data set's notes.
+        Notes on earlier changes to the table. The notes of the data set begin with them.
 
     Raises
     ------
@@ -114,14 +115,14 @@ def build_dataset(
     remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
-    left = ~table.unusable_rows(outcomes, drop_missing)
-    if not left.all():
-        table = table.only(left)
-        outcomes = {column: values.loc[left] for column, values in outcomes.items()}
+    is_used = ~table.unusable_rows(outcomes, drop_missing)
+    if not is_used.all():
+        table = table.only(is_used)
+        outcomes = {column: values.loc[is_used] for column, values in outcomes.items()}
     if (n_rows := len(table.frame)) < MIN_ROWS:
         problems.append(
             Problem(
-                what=f"{counted(n_rows, 'row')} left: training and testing need at least {MIN_ROWS}",
+                what=f"{counted(n_rows, 'row')} left, but training and testing need at least {MIN_ROWS}",
                 hint="Add rows, or fill missing target and sensitive values.",
             )
         )
@@ -135,7 +136,7 @@ def build_dataset(
         problems.extend(table.settle_totals(outcomes))
 
     restored = table.fixed("keep")
-    features, doubts = choose_features(
+    features, problems_of_features = choose_features(
         table.frame, roles.features, kept=restored, lines=table.lines, notes=remarks
     )
     problems.extend(
@@ -144,10 +145,12 @@ def build_dataset(
             {name: outcomes[name] for name in roles.sensitive if name in outcomes},
         )
     )
-    problems.extend(doubts)
+    problems.extend(problems_of_features)
     table.say_leaks(features)
-    if not features and not doubts:
-        problems.append(Problem(what="no feature is left to predict from", hint="Choose further columns."))
+    if not features and not problems_of_features:
+        problems.append(
+            Problem(what="no feature is left from which to predict", hint="Choose further columns.")
+        )
     if problems:
         raise DataError(*problems)
 
@@ -184,7 +187,7 @@ def build_dataset(
 
 
 class _Table(NamedTuple):
-    """Table during its conversion to a data set, with roles, accepted fixes, line numbers and notes."""
+    """Table that is being converted to a data set, with roles, accepted fixes, line numbers and notes."""
 
     frame: pd.DataFrame
     roles: Roles
@@ -194,21 +197,21 @@ class _Table(NamedTuple):
 
     @property
     def role_of_column(self) -> dict[str, str]:
-        """Map of columns that must be numeric to roles."""
+        """Map from the columns that must be numeric to their roles."""
         parts, numbers = self.roles.parts, (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
         return {column: role for role in numbers for column in parts[role]}
 
     def fixed(self, kind: str) -> set[str]:
-        """Return the columns for which the user accepted a kind of fix."""
+        """Return the columns for which the user has accepted a fix of this kind."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
-        """Return the table with only these rows, and with all notes."""
+        """Return the table with only the rows of a mask, and with all notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return numeric columns by name, and the problems of columns whose role requires numbers."""
+        """Return the columns whose role requires numbers as numbers, and their problems."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.role_of_column.items():
@@ -227,7 +230,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """Return the sensitive columns as numbers, by name, and the class names of columns with classes."""
+        """Return the sensitive columns as numbers, and the names of the classes by column."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
@@ -242,22 +245,21 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Return a mask of the rows that the user agreed to leave out."""
+        """Return a mask of the rows that are left out because the user has agreed to this."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
             role, missing = self.role_of_column[column], values.isna().to_numpy()
             if column in dropped:
                 cells = values.to_numpy()
-                out = missing | np.isinf(cells)
+                excluded = missing | np.isinf(cells)
                 if role == EXPOSURE:
-                    out |= cells <= 0
-                if out.any():
-                    notes.append(
-                        f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there."
-                    )
-                    self._note_lost_target(column, out, outcomes)
-                unusable |= out
+                    excluded |= cells <= 0
+                if excluded.any():
+                    n_excluded = counted(int(excluded.sum()), "row")
+                    notes.append(f"{n_excluded} left out, because “{column}” can't be used there.")
+                    self._note_lost_target(column, excluded, outcomes)
+                unusable |= excluded
             elif drop_missing and role in (TARGET, SENSITIVE):
                 without |= missing
             if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
@@ -265,27 +267,30 @@ class _Table(NamedTuple):
                 unusable |= (values < 0).to_numpy()
         for column in self.roles.features:
             if column in dropped and kind_of(self.frame[column]) == "number":
-                out = np.isinf(as_floats(self.frame[column]).to_numpy())
-                if out.any():
-                    notes.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
-                unusable |= out
+                excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
+                if excluded.any():
+                    n_excluded = counted(int(excluded.sum()), "row")
+                    notes.append(f"{n_excluded} left out, because “{column}” is infinite there.")
+                unusable |= excluded
         if without.any():
             n_missing = int(without.sum())
-            notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
+            notes.append(
+                f"{counted(n_missing, 'row')} left out, because the target or a sensitive value is missing."
+            )
         return unusable | without
 
     def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Add a note on the target's amount in rows without exposure, such as costs without a claim."""
+        """Add a note on the sum of the target in rows that are left out for their exposure."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
             if np.isfinite(lost) and lost:
-                self.notes.append(f"“{target}” adds up to {lost:,.6g} in these rows.")
+                self.notes.append(f"“{target}” has the sum {lost:,.6g} in these rows.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Add notes on a total over the exposure: on negative amounts, or that it is not divided.
+        """Add notes on a target that is a total: negative amounts, or no division by the exposure.
 
-        If negative amounts count as 0, the method changes the target in place.
+        If negative amounts are replaced by 0, the method changes the target in `outcomes`.
         """
         roles, target = self.roles, outcomes[self.roles.target]
         is_total = looks_like_total(target)
@@ -293,7 +298,7 @@ class _Table(NamedTuple):
             self.notes.append(
                 f"“{roles.target}” looks like a total over the exposure, but is used as a rate per unit of "
                 f"“{roles.weight}”. If it is a total, predict it per unit of exposure. Otherwise its "
-                "averages are meaningless."
+                "averages have no meaning."
             )
         if not (target < 0).any():
             return []
@@ -308,13 +313,15 @@ class _Table(NamedTuple):
         return []
 
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
-        """Add notes on columns that reveal the target or the price, and on whether these are features."""
+        """Add notes on the columns that reveal the target or the price."""
         roles = self.roles
         role_of_column = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
-        free = [str(name) for name in self.frame.columns if name not in role_of_column]
-        leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
+        without_role = [str(name) for name in self.frame.columns if name not in role_of_column]
+        leaks_by_role = {
+            "target": certain_leaks(self.frame, roles.target, without_role, exposure=roles.weight)
+        }
         if roles.prediction is not None:
-            unexplained = [name for name in free if name not in leaks_by_role["target"]]
+            unexplained = [name for name in without_role if name not in leaks_by_role["target"]]
             leaks_by_role["price"] = parts_of(
                 self.frame, roles.prediction, unexplained, exposure=roles.weight
             )
@@ -332,9 +339,9 @@ class _Table(NamedTuple):
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
-    """Return a target, a sensitive column or an exposure as float64, with NaN for missing cells.
+    """Return a column in a numeric role as float64, with NaN for missing cells, or its problem.
 
-    For a sensitive column with classes, the numbers are class codes.
+    The numbers of a sensitive column with classes are the codes of the classes.
     """
     kind = kind_of(values)
     if kind in NUMBERS:
@@ -342,65 +349,71 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     classes = as_classes(values) if role == SENSITIVE else None
     if classes is not None:
         return codes_of(classes, values, role)
-    name, must = str(values.name), f"the {role} must hold numbers, and"
+    name, must = str(values.name), f"the {role} must contain numbers, and"
     fixes: tuple[Fix, ...] = ()
-    wrong = np.zeros(len(values), dtype=bool)
-    if ways := date_fixes(values):
-        doubt, hint = use_of_dates(ways)
-        what, fixes = f"{must} this column holds dates{doubt and '; '}{doubt}", ways
+    is_wrong = np.zeros(len(values), dtype=bool)
+    if fixes_of_dates := date_fixes(values):
+        ambiguity, hint = use_of_dates(fixes_of_dates)
+        what, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
     elif holds_bands(values):
-        what, hint = f"{must} this column holds bands", "Use their order, or choose a column of numbers."
+        what, hint = (
+            f"{must} this column contains bands",
+            "Use the order of the bands, or choose a column of numbers.",
+        )
         fixes = () if role in (EXPOSURE, PREDICTION) else (Fix("order", name),)
     elif kind != "text":
-        what, hint = f"{must} this column holds other values", "Choose a column of numbers."
+        what, hint = f"{must} this column contains other values", "Choose a column of numbers."
     else:
         fixes = conversions(values)
         cells = values.astype(object)
-        wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
-        what = f"{must} some of these cells are not"
+        is_wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
+        what = f"{must} some of its cells are not numbers"
         hint = "Correct these cells or mark them as missing, or choose a column of numbers."
         if fixes:
             hint = (
                 "Convert the column, correct these cells or mark them as missing, or choose another column."
             )
-        if not wrong.any():
-            what = f"{must} this column was kept as text"
-            hint = "See the notes on how the file was read, and set the decimal mark or correct the file."
+        if not is_wrong.any():
+            what = f"{must} this column has been read as text"
+            hint = (
+                "See the notes on the reading of the file, and choose the decimal mark or correct the file."
+            )
     return Problem(
         what=what,
         hint=hint,
         column=name,
-        lines=first_lines(wrong, lines),
-        count=int(wrong.sum()) or None,
+        lines=first_lines(is_wrong, lines),
+        count=int(is_wrong.sum()) or None,
         fixes=fixes,
     )
 
 
 def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
-    """Return the problem that asks how to treat negative amounts before a division by the exposure.
+    """Return the problem that asks how negative amounts are treated before they are divided by the exposure.
 
-    Rows without an exposure above zero are a separate problem.
+    Rows whose exposure is not above zero are reported as another problem.
     """
     column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
-    below = y < 0
+    is_negative = y < 0
     known = np.isfinite(y) & np.isfinite(w) & (w > 0)
-    ways = (known, y), (known, np.maximum(y, 0)), (known & ~below, y)
+    rows_and_amounts = (known, y), (known, np.maximum(y, 0)), (known & ~is_negative, y)
     rates = [
-        amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing" for rows, cells in ways
+        amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing"
+        for rows, cells in rows_and_amounts
     ]
     return Problem(
         what="amounts below zero, such as recoveries, would be divided by the exposure",
         hint=f"Divide them unchanged (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
-        f"squared error can learn it), count them as 0 ({rates[1]}), or leave these rows out ({rates[2]}).",
+        f"squared error can learn it), replace them by 0 ({rates[1]}), or leave these rows out ({rates[2]}).",
         column=column,
-        lines=first_lines(below, lines),
-        count=int(below.sum()),
+        lines=first_lines(is_negative, lines),
+        count=int(is_negative.sum()),
         fixes=tuple(Fix(kind, column) for kind in OF_NEGATIVES),
     )
 
 
 def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
-    """Return a note on the number of negative amounts, their rows, their sum and their treatment.
+    """Return a note on negative amounts: their number, rows, sum and treatment.
 
     Parameters
     ----------
@@ -411,14 +424,16 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     """
-    below = (target < 0).to_numpy()
-    n_below = int(below.sum())
-    where = "" if lines is None else f" ({at_lines(lines[below], n_below)})"
-    done = {
-        FLOOR: "They count as 0.",
+    is_negative = (target < 0).to_numpy()
+    n_below = int(is_negative.sum())
+    where = "" if lines is None else f" ({at_lines(lines[is_negative], n_below)})"
+    treatment = {
+        FLOOR: "They are replaced by 0.",
         DROP_NEGATIVE: "These rows are left out.",
-    }.get(kind or "", "These amounts are used unchanged. Only squared error can learn from such amounts.")
+    }.get(
+        kind or "", "These amounts are used unchanged. Only squared error can learn from amounts below zero."
+    )
     return (
-        f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}, and adds up to "
-        f"{amount(float(target[below].sum()))} there. {done}"
+        f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}; the sum of these amounts is "
+        f"{amount(float(target[is_negative].sum()))} there. {treatment}"
     )

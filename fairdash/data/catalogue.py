@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads, listed in ``catalogue.toml``."""
+"""Catalogue of the data sets that fairdash simulates or downloads. ``catalogue.toml`` lists them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class CatalogueOption:
     default
         Default value.
     choices
-        Map of the possible values to labels; None for a whole number.
+        Map from the possible values to labels; None if the option is a whole number.
     minimum, maximum
-        Smallest and largest allowed whole number.
+        Smallest and largest allowed value of a whole number.
     """
 
     name: str
@@ -47,21 +47,21 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Explain why an option's value is unsuitable; None for a suitable value."""
+        """Explain why a value is not allowed for this option; None if it is allowed."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
-            wanted = " or ".join(repr(choice) for choice in self.choices)
+            allowed = " or ".join(repr(choice) for choice in self.choices)
         else:
             if type(value) is int and self.minimum <= value <= self.maximum:
                 return None
-            wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
-        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {wanted}.")
+            allowed = f"a whole number from {self.minimum:,} to {self.maximum:,}"
+        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {allowed}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """Entry of the catalogue, with a description for users who select a data set.
+    """Entry of the catalogue: a data set, and its description for users.
 
     Parameters
     ----------
@@ -70,26 +70,28 @@ class CatalogueEntry:
     title, description
         Display name, and a sentence about the data set.
     about
-        Sentence on the rows, which becomes the description of the :class:`~fairdash.data.dataset.Dataset`.
+        Sentence on the rows. It becomes the description of the :class:`~fairdash.data.dataset.Dataset`.
     source, url, licence
-        Publisher, address and licence of the data. The address is empty for generated data.
+        Publisher, address and licence of the data. The address is empty if the data are simulated.
     size
-        Size of the download, in words.
+        Size of the download in words, such as "0.3 MB to download".
     n_rows
         Number of rows with the default options.
     load
-        Module and name of the function that creates the data set. The function takes the options as keyword
-        arguments and, if it downloads files, ``progress``.
+        Module and name of the function that creates the data set. The keyword arguments of the function are
+        the options and, if it downloads files, ``progress``.
     options
         Options of the data set.
     folder, files
-        Folder of the published files, and a map of file names to checksums; empty for generated data.
+        Name of the folder of the published files, and a map from file names to checksums. Both are empty if
+        the data are simulated.
     download
-        Address from which fairdash downloads the file or an archive; empty if the publisher requires a login.
+        Address from which fairdash downloads the file or an archive. It is empty if the publisher requires a
+        login.
     bring
-        Instructions for obtaining the file, if the user must provide it.
+        Reason why the user must download the file, such as "Kaggle asks you to log in"; else empty.
     units, meanings, names
-        Maps of columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
+        Maps from columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
     """
 
     id: str
@@ -121,7 +123,7 @@ class CatalogueEntry:
         return not self.files or find_folder(self.folder, self.files) is not None
 
     def how_to_bring(self) -> str:
-        """Explain how to obtain the file of the data set."""
+        """Explain how users obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
             f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
@@ -129,7 +131,7 @@ class CatalogueEntry:
         )
 
     def keep_brought(self, content: bytes) -> None:
-        """Store a file that the user obtained from the publisher in the user's cache.
+        """Store a file that the user has downloaded from the publisher in the user's cache.
 
         Raises
         ------
@@ -147,15 +149,16 @@ class CatalogueEntry:
         write_whole(cache_folder(self.folder) / file, content)
 
     def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
-        """Return a map of file names to contents.
+        """Return a map from file names to contents.
 
-        fairdash searches ``$FAIRDASH_DATA/<folder>``, then the user's cache, and downloads missing files from
-        the publisher. All files are compared with their checksums.
+        fairdash looks for the files in ``$FAIRDASH_DATA/<folder>`` and then in the user's cache, and
+        downloads missing files from the publisher. It compares the checksums of all files.
 
         Raises
         ------
         DownloadError
-            The files can't be downloaded, must be provided by the user, or differ from the published files.
+            The files can't be downloaded, the user must download them, or they differ from the published
+            files.
         """
         folder = find_folder(self.folder, self.files)
         if self.bring:
@@ -176,7 +179,7 @@ class CatalogueEntry:
         return " and ".join(self.files)
 
     def dataset(self, *, features: pd.DataFrame, target: pd.Series, **parts: Any) -> Dataset:
-        """Return a data set with this entry's name, units, meanings and display names."""
+        """Return a data set with the name, units, meanings and display names of this entry."""
         others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
         columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
         texts = {
@@ -187,7 +190,7 @@ class CatalogueEntry:
         return Dataset(features=features, target=target, **(described | texts | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
-        """Check the given options, and add the defaults of all other options.
+        """Check the given options, and add all other options with their defaults.
 
         Raises
         ------
@@ -227,14 +230,14 @@ def _entries() -> dict[str, CatalogueEntry]:
     return entries
 
 
-#: All data sets by id, in display order.
+#: Map from ids to entries, in display order.
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 
 
 def load_dataset(
     dataset_id: str, *, progress: DownloadProgress | None = None, **options: OptionValue
 ) -> Dataset:
-    """Load a data set of the catalogue, which is simulated, or downloaded if necessary.
+    """Load a data set of the catalogue. Its files are downloaded if they are not on this machine.
 
     Parameters
     ----------
@@ -250,7 +253,7 @@ def load_dataset(
     OptionError
         The id, an option or its value is invalid.
     DownloadError
-        The files can't be downloaded, differ from the published files, or must be provided by the user.
+        The files can't be downloaded, they differ from the published files, or the user must download them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data set ready for training: features, target, sensitive columns and weight, checked together.
+"""Data set for training: features, target, sensitive columns and weights, after a joint check.
 
 >>> import pandas as pd
 >>> dataset = Dataset(
@@ -31,60 +31,62 @@ from fairdash.tables.columns import feature_problems, group_problems, outcome_pr
 from fairdash.tables.roles import FEATURE, GROUP, ROW_ID, SENSITIVE, SINGLE, TARGET, Roles, require_exposure
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Minimum number of groups for splits into training and test rows and for permutations of groups.
+#: Minimum number of groups for a split into training and test rows, and for permutations of groups.
 MIN_GROUPS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Table with column roles, which is the input of training and evaluation.
+    """Table whose columns have roles; the input of training and evaluation.
 
-    Rows are aligned by position and numbered 0 … n-1. The data set stores copies of the frames, so later
-    changes to your frames have no effect on it.
+    Rows are aligned by position and numbered 0 … n-1. The data set stores copies of the frames. If you change
+    your frames later, the data set stays the same.
 
     Parameters
     ----------
     name
         Short name, for file names and run lists (``"crime"``).
     features : DataFrame, shape (n, p)
-        Columns that a predictor may use: numbers, booleans, categories or text; missing cells are allowed.
-        The dtype of a categorical column lists all levels, so that the number of one-hot columns is known.
+        Columns that a predictor may use. They contain numbers, booleans, categories or text; cells may be
+        missing. The dtype of a categorical column must list all levels, so that the number of one-hot columns
+        is known.
     target : Series, shape (n,)
         Target: float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        Sensitive columns: float64 and finite. No sensitive column is constant or also a feature. Classes are
-        encoded as columns of 0 and 1: one column for two classes, else one per class, such as ``"region:
-        north"``.
+        Sensitive columns: float64 and finite. No sensitive column is constant or also a feature. An attribute
+        with two classes becomes one column of 0 and 1. An attribute with more classes becomes one column of 0
+        and 1 for each class, such as ``"region: north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
         weights.
     prediction : Series, shape (n,), optional
         Existing prediction or price: float64, finite.
     row_id : Series, shape (n,), optional
-        Row ids of any type. Models never use them.
+        Identifiers of the rows, of any type. Models never use them.
     group : Series, shape (n,), optional
-        Group of each row, such as a policy number, of any type and never missing. Splits by group and all
-        folds keep the rows of a group together, and permutations exchange whole groups.
+        Group of each row, such as a policy number, of any type; no cell is missing. Group splits, and all
+        folds, keep the rows of a group together; permutations exchange whole groups.
     time : Series, shape (n,), optional
-        Time of each row, such as a year: float64, finite. Splits by time train on earlier rows and test on
-        later rows.
+        Time of each row, such as a year: float64, finite. After a split by time, models are trained on the
+        earlier rows and tested on the later rows.
     per_exposure
-        True if the target is a rate: a count or total divided by the weight. The weighted mean of a rate is
-        the total over all rows divided by the total exposure.
+        Whether the target is a rate, which is a count or a total divided by the weight. The weighted mean of
+        a rate is the sum of the counts or totals divided by the sum of the exposures.
     title
         Display name; by default `name`.
     description
-        One or two sentences on the meaning of a row and the source of the table.
+        One or two sentences that say what a row is and where the table comes from.
     units
-        Map of columns to units for a chart's axis (``"years"``, ``"€"``).
+        Map from columns to units for the axes of charts (``"years"``, ``"€"``).
     meanings
-        Map of columns to their meaning in plain words.
+        Map from columns to their meaning in plain words.
     names
-        Map of columns to display names, where these differ from the headers.
+        Map from columns to display names that differ from the headers.
     classes
-        Map of sensitive columns with classes to class names, in order. Of two classes, the second is coded 1.
+        Map from sensitive attributes with classes to the names of the classes, in order. If there are two
+        classes, the second class is coded as 1.
     notes
-        Sentences about changes that fairdash made to the table.
+        Sentences on the changes that fairdash has made to the table.
 
     Raises
     ------
@@ -130,7 +132,7 @@ class Dataset:
             object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:
-        # The repr of a dataclass would print cells, which are personal data.
+        # This method replaces the repr of a dataclass, which would print cells, and cells are personal data.
         others = "".join(f", {part}={values.name!r}" for part, values in self._optional_columns())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
@@ -144,12 +146,12 @@ class Dataset:
 
     @property
     def row_weight(self) -> NDArray[np.float64]:
-        """Weight of each row, (n,), which is 1 for equal weights."""
+        """Weight of each row, (n,). Without a weight column, every weight is 1."""
         return np.ones(self.n_rows) if self.weight is None else self.weight.to_numpy(dtype=np.float64)
 
     @property
     def roles(self) -> Roles:
-        """Roles of the data set's columns."""
+        """Roles of the columns of this data set."""
         return Roles(
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
@@ -160,9 +162,9 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hex, of the values, types and roles of all columns.
+        """SHA-256 of the values, types and roles of all columns, in hex digits.
 
-        Display names, units and notes do not affect the fingerprint, because they do not affect the models.
+        The fingerprint doesn't depend on display names, units and notes, because models don't depend on them.
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
@@ -178,46 +180,47 @@ class Dataset:
                 yield role, frame[name]
 
     def _optional_columns(self) -> Iterator[tuple[str, pd.Series]]:
-        """Yield each optional column, such as the weight, with its role."""
+        """Yield the role and the values of each optional column that exists, such as the weight."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """Return all columns as one frame, (n, columns): features, sensitive columns, target, others."""
+        """Return all columns as a frame (n, columns): features, sensitive columns, target and others."""
         others = [column for _, column in self._optional_columns()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """Return the data set restricted to the rows with the numbers `rows`, (m,), in this order."""
+        """Return a data set with only the rows whose numbers are in `rows` (m,), in this order."""
         parts = ("features", "target", "sensitive", *(role for role, _ in self._optional_columns()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """Group of each row, (n,); None without groups."""
+        """Group of each row, (n,); None if there are no groups."""
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
-        """Return the column's display name with its unit in brackets, for a chart's axis."""
+        """Return the display name of a column with its unit in brackets, for the axis of a chart."""
         unit, name = self.units.get(column), self.called(column)
         return f"{name} ({unit})" if unit else name
 
     def called(self, column: str) -> str:
-        """Return the column's display name, by default its header."""
+        """Return the display name of a column, which is by default the header."""
         return self.names.get(column, column)
 
 
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
     """Draw about `n_rows` distinct rows of a data set at random, for a preview.
 
-    The sample includes all rows of a group, such as a policy, or no row, so that groups stay complete. If
-    such a sample would have fewer than MIN_GROUPS groups, single rows are drawn from all groups.
+    For each group, such as a policy, the sample includes either all rows or no row, so that groups stay
+    complete. If the sample would then have fewer than MIN_GROUPS groups, single rows are drawn from all
+    groups.
 
     Parameters
     ----------
     dataset
         Data set with more rows than the sample.
     n_rows
-        Number of rows to draw. A sample of whole groups ends with the group that reaches this number.
+        Number of rows to draw. Whole groups are drawn until the sample has at least this number of rows.
     random_state
         Seed of the draw.
 
@@ -237,7 +240,7 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
 
 
 def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int | None) -> NDArray[np.int64]:
-    """Draw rows as :func:`draw_rows` does, given the group of each row, (n,), or None without groups."""
+    """Draw rows as :func:`draw_rows` does; `groups` has the group of each row (n,), or is None."""
     rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
     if groups is not None:
         codes = pd.factorize(groups)[0]
@@ -252,18 +255,20 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 
 
 def _check(dataset: Dataset) -> None:
-    """Raise an error for inconsistent parts, and for columns that are unsuitable for their roles."""
+    """Raise an error if the parts don't fit together, or if a column is unsuitable for its role."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
     others = {SINGLE[part]: values for part, values in dataset._optional_columns()}
     features = _columns_of(dataset.features)
     names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)
-    checks.require(texts, None, "a column's name is not text", "Give every column a text as its name.")
+    checks.require(
+        texts, None, "the name of a column is not a text", "Give every column a name that is a text."
+    )
     for name, times in Counter(names).items():
-        several = "the name is used for several columns or roles"
+        repeated_name = "the name is used for several columns or roles"
         hint = "A column can have one role only: target, sensitive, feature or exposure."
-        checks.require(times == 1, str(name), several, hint)
+        checks.require(times == 1, str(name), repeated_name, hint)
     for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
         checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
     parts = {"features": dataset.features, TARGET: dataset.target, **others}
@@ -271,10 +276,10 @@ def _check(dataset: Dataset) -> None:
     they_have = (
         f"{', '.join(parts)} and sensitive columns have {', '.join(counts[:-1])} and {counts[-1]} rows"
     )
-    alike = len(set(counts)) == 1
-    checks.require(alike, None, they_have, "Take all of them from the same table.")
-    some = len(dataset.target) > 0 or not alike
-    checks.require(some, None, "there are no rows", "Choose a table with rows.")
+    are_equal = len(set(counts)) == 1
+    checks.require(are_equal, None, they_have, "Use columns of the same table.")
+    has_rows = len(dataset.target) > 0 or not are_equal
+    checks.require(has_rows, None, "there are no rows", "Choose a table with rows.")
     for role, values in (*outcomes, *others.items()):
         if role == GROUP:
             checks.problems += group_problems(values)
@@ -288,18 +293,18 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """Return the columns by position, because the check of unique names comes later."""
+    """Return the columns of a frame by position, because names are not yet known to be unique."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 
 def _add_to_digest(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
-    """Add one column to a digest, as bytes that are equal on all machines."""
+    """Add one column to a digest. The bytes are the same on all machines."""
     kind: object
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         kind = values.dtype.kind
         cells = values.to_numpy(dtype={"f": "<f8", "i": "<i8", "u": "<u8", "b": "u1"}[values.dtype.kind])
         if kind == "f":
-            # NaN and zero have several bit patterns, so each is replaced by a single one.
+            # NaN and zero have several bit patterns. Therefore all NaN become one NaN, and -0.0 becomes 0.0.
             cells = np.where(np.isnan(cells), np.nan, cells + 0.0)
     elif isinstance(values.dtype, pd.CategoricalDtype):
         kind = ["category", [[type(level).__name__, str(level)] for level in values.cat.categories]]

@@ -1,6 +1,6 @@
-"""Search for a publisher's files on this machine, and download of a single file or an archive.
+"""Search for published files on this machine, and their download as a single file or as an archive.
 
-All files are checked against the checksums of the published files.
+The checksum of each file is compared with that of the published file.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from pathlib import Path, PurePosixPath
 from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
-#: Function that receives the numbers of bytes downloaded and expected (None if the server does not state it).
+#: Function of two numbers: of bytes that are downloaded, and of bytes that are expected (None if it is
+#: unknown).
 DownloadProgress = Callable[[int, int | None], None]
 
-#: Maximum size in bytes of a download; the public data sets of the catalogue are far smaller.
+#: Maximum size of a download in bytes. The public data sets of the catalogue are far smaller.
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBER = 500 * 2**20
 
-#: Number of seconds without an answer or another byte after which a download fails.
+#: A download fails if the server sends nothing for this number of seconds.
 TIMEOUT = 30.0
 
 
@@ -38,22 +39,25 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    Checksums are of the files in an archive, because publishers may repack an archive with the same data.
+    The checksums are those of the files in an archive, and not of the archive, because a publisher may pack
+    the same files again.
 
     Parameters
     ----------
     url
         Address of the file, or of the archive if there are several files.
     checksums
-        Map of file names, without the folder in the archive, to checksums.
+        Map from file names, without the folder in the archive, to checksums.
     folder
-        Target folder. Files are written only if all checksums match, and each file completely or not at all.
+        Target folder. Files are written only if all checksums are correct. Each file is written completely or
+        not at all.
     offline_advice
-        Advice for users without a connection, at the end of every message.
+        Advice for users without a network connection. It is the hint of every error.
     progress
-        Function called while bytes arrive. If it raises an exception, the download stops with this exception.
+        Function that is called while bytes arrive. If it raises an exception, the download ends with this
+        exception.
     timeout
-        Seconds without data after which the download fails.
+        The download fails if no data arrive for this number of seconds.
 
     Raises
     ------
@@ -63,11 +67,11 @@ def fetch_files(
         The files can't be stored.
     """
     publisher = url.split("/")[2]
-    arrived = _downloaded(url, publisher, offline_advice, progress, timeout)
+    download = _downloaded(url, publisher, offline_advice, progress, timeout)
     if len(checksums) > 1:
-        contents = _unpacked(arrived, checksums, publisher, offline_advice)
+        contents = _unpacked(download, checksums, publisher, offline_advice)
     else:
-        contents = dict.fromkeys(checksums, arrived)
+        contents = dict.fromkeys(checksums, download)
     problems = [
         Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
         for name, checksum in checksums.items()
@@ -80,19 +84,19 @@ def fetch_files(
 
 
 def _problem_of(content: bytes | None, checksum: str) -> str:
-    """Describe the problem of a downloaded file; "" if there is none."""
+    """Describe the problem of a downloaded file; "" if it is the published file."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
 
 
 def is_published(content: bytes, checksum: str) -> bool:
-    """Return whether a file is the published file, by its SHA-256 or, for 40 digits, its git hash."""
+    """Return whether a file has the published checksum: its SHA-256 or, with 40 digits, its git hash."""
     return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
 
 
 def git_blob_id(content: bytes) -> str:
-    """Return git's id of a file's content, which is the SHA-1, in hex, of its length and its bytes.
+    """Return git's id of a file, which is the SHA-1 of the length and the bytes, in hex digits.
 
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -101,21 +105,21 @@ def git_blob_id(content: bytes) -> str:
 
 
 def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
-    """Find a folder that contains all files of a data set; None if there is none.
+    """Return a folder that contains all files of a data set, or None.
 
     Parameters
     ----------
     dataset
-        Name of the data set's folder, in ``$FAIRDASH_DATA`` or else in the user's cache.
+        Name of the folder of the data set. It is searched in ``$FAIRDASH_DATA`` and then in the user's cache.
     names
         Names of the required files.
     """
     names = tuple(names)
-    places = [cache_folder(dataset)]
+    folders = [cache_folder(dataset)]
     shared = os.environ.get("FAIRDASH_DATA")
     if shared:
-        places.insert(0, Path(shared) / dataset)
-    for place in places:
+        folders.insert(0, Path(shared) / dataset)
+    for place in folders:
         if all((place / name).is_file() for name in names):
             return place
     return None
@@ -125,9 +129,9 @@ def read_verified(
     folder: Path,
     checksums: Mapping[str, str],
     *,
-    hint: str = "Delete the file and try again; it is then fetched from the publisher.",
+    hint: str = "Delete the file and try again: fairdash then downloads it from the publisher.",
 ) -> dict[str, bytes]:
-    """Read the files of a data set and compare each with the published version.
+    """Read the files of a data set, and compare the checksum of each file with that of the published file.
 
     Parameters
     ----------
@@ -136,12 +140,12 @@ def read_verified(
     checksums
         Map of file names to checksums (see :func:`is_published`).
     hint
-        Advice if a file differs from the published one.
+        Hint of the error if a file differs from the published file.
 
     Raises
     ------
     DownloadError
-        A file differs from the published file; the error lists all such files.
+        A file differs from the published file. The error lists all differing files.
     """
     contents = {name: (folder / name).read_bytes() for name in checksums}
     problems = [
@@ -168,19 +172,22 @@ def _downloaded(
             for chunk in response.iter_content(2**16):
                 content += chunk
                 if len(content) > MAX_ARCHIVE:
-                    raise DownloadError.of("the server sends far more data than the data set has", advice)
+                    raise DownloadError.of(
+                        "the server sends far more data than the data set contains", advice
+                    )
                 if progress is not None:
-                    # The server may announce the length of the compressed content, which is smaller.
+                    # The length that the server announces may be that of compressed content, which is
+                    # smaller.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(
-            f"{publisher} could not be reached, or the connection broke off ({type(error).__name__})", advice
+            f"{publisher} can't be reached, or the connection was lost ({type(error).__name__})", advice
         ) from error
     return bytes(content)
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """Return the contents of the first file with each name in an archive; a too large file is an error."""
+    """Return the content of the first file of each name in an archive; ignore files above MAX_MEMBER."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

@@ -1,8 +1,9 @@
-"""Ranking of proxies: the dependence of the sensitive attribute on each feature and on all features jointly.
+"""Ranking of proxies by the dependence between each feature and the sensitive attribute.
 
-A predictor without the sensitive column can still depend on it through related features. The spline HGR of
-each feature with the sensitive column has an independence floor and a p-value corrected for the number of
-features. The joint value measures how well all features predict the column on held-out rows.
+A predictor that does not use the sensitive column may still depend on it through related features. The
+dependence of each feature is the spline HGR with the sensitive column. It is compared with its values under
+independence (the floor), and its p-value is corrected for the number of features. A further value measures
+how well all features together predict the sensitive column on held-out rows.
 """
 
 from __future__ import annotations
@@ -25,44 +26,45 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Maximum number of rows for measurement; from more rows, a random sample is drawn. A floor is valid only for
-#: the number of rows with which it was computed.
+#: Maximum number of rows on which HGR is measured. If there are more, a random sample is drawn. A floor is
+#: valid only for the number of rows with which it was computed.
 MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
-#: Tolerance for equal values, which rounding may make unequal: a permuted value that is smaller by at most
-#: this difference counts as equal.
+#: Tolerance for rounding errors: a value under a permutation counts as equal to the observed value if it is
+#: smaller by at most this difference.
 _EQUAL = 1e-9
-#: Maximum number of levels of a category in the predictor, which merges the rarest levels.
+#: Maximum number of levels of a category in the predictor. The rarest levels are merged.
 _MAX_LEVELS = 200
 
-#: Share completed, in [0, 1], name of the next step, and the values known so far.
+#: Share of the work that is completed, in [0, 1], name of the next step, and the values that are already
+#: known.
 Step = tuple[float, str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class ProxyRanking:
-    """Dependence of a sensitive column on the features.
+    """Dependence between a sensitive column and the features.
 
     Parameters
     ----------
     sensitive
         Name of the sensitive column.
     features : DataFrame, one row per feature, the strongest first
-        Columns: ``feature``; ``hgr``, the spline HGR on held-out rows, around 0 for independence and at most
-        1; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the HGR with the sensitive column
-        permuted; ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down
-        method, which controls the probability of at least one false alarm); ``is_copy``, whether the feature
-        determines the sensitive column.
+        Columns: ``feature``; ``hgr``, the spline HGR on held-out rows, which is at most 1, and around 0 under
+        independence; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the HGR with the
+        sensitive column permuted; ``p_value``, and ``p_corrected`` for all features together (Westfall and
+        Young's step-down method, which controls the probability of at least one false alarm); ``is_copy``,
+        whether the feature determines the sensitive column.
     joint
-        Spline HGR, on held-out rows, between the sensitive column and its prediction from all features.
+        Spline HGR between the sensitive column and its prediction from all features, on held-out rows.
     joint_floor_q95
-        95 % quantile of `joint` with the sensitive column permuted.
+        95 % quantile of `joint` if the sensitive column is permuted.
     joint_r2
         Share of the variance of the sensitive column's ranks that the prediction explains on held-out rows:
         at most 1, and below 0 if the prediction is worse than the mean.
     n, n_used
-        Number of rows in the data set, and number of rows that were measured.
+        Number of rows in the data set, and number of rows in the sample on which HGR is measured.
     """
 
     sensitive: str
@@ -89,11 +91,12 @@ def rank_proxies(
     dataset
         Data set with features and sensitive columns.
     sensitive
-        Name of the sensitive column; the default is the first one.
+        Name of the sensitive column; by default the first sensitive column.
     max_rows
-        Maximum number of rows for measurement, drawn at random. The search for copies uses all rows.
+        Maximum number of rows on which HGR is measured. If there are more, a random sample is drawn. The
+        search for copies uses all rows.
     n_permutations
-        Number of permutations of the sensitive column, shared by all features.
+        Number of permutations of the sensitive column. All features use the same permutations.
     random_state
         Seed of the sample, the permutations and the predictor's folds.
 
@@ -104,15 +107,17 @@ def rank_proxies(
     Raises
     ------
     OptionError
-        The data set has no such sensitive column, or a count is too small.
+        The data set has no sensitive column of this name, or `max_rows` or `n_permutations` is too small.
 
     Notes
     -----
-    If there are groups, permutations exchange whole groups, and models predict only rows of other groups.
+    If there are groups, permutations exchange whole groups, and a model predicts only rows of groups on which
+    it was not trained.
 
-    The corrected p-value of a feature counts the permutations in which this feature or a weaker one reaches
-    the feature's value (Westfall and Young 1993, algorithm 2.8). Each value is measured in standard
-    deviations of the feature's own floor, so no feature dominates the others.
+    The corrected p-value of a feature counts the permutations in which this feature, or any weaker feature,
+    reaches the observed value of this feature (Westfall and Young 1993, algorithm 2.8). The values of a
+    feature are first standardised by their mean and standard deviation, so that no feature dominates the
+    others.
 
     Examples
     --------
@@ -144,7 +149,7 @@ def ranking_steps(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
-    """Execute :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
+    """Run :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
     from fairdash.dependence.grouping import as_groups, by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
@@ -158,7 +163,7 @@ def ranking_steps(
             column="sensitive",
         )
     if max_rows < 50:
-        raise OptionError.of("too few rows to measure", "Give at least 50.", column="max_rows")
+        raise OptionError.of("too few rows to measure dependence", "Give at least 50.", column="max_rows")
     copies = {name for name, _ in find_leakage(dataset.features, dataset.sensitive[[column]])}
     rows, groups = np.arange(dataset.n_rows), as_groups(dataset.groups, dataset.n_rows)
     if dataset.n_rows > max_rows:
@@ -170,23 +175,23 @@ def ranking_steps(
             groups = as_groups(groups[rows], len(rows))
     features = dataset.features.iloc[rows].reset_index(drop=True)
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
-    drawn = draw_orders(s[None], n_permutations, random_state, groups)
+    permutations = draw_orders(s[None], n_permutations, random_state, groups)
     if groups is not None:
-        drawn = np.stack([by_rank(s, order, s) for order in drawn])
-    orders = np.concatenate([np.arange(len(s))[None], drawn])
-    g = number_basis(s)
-    in_other_orders = g.reordered(orders[1:])
+        permutations = np.stack([by_rank(s, order, s) for order in permutations])
+    orders = np.concatenate([np.arange(len(s))[None], permutations])
+    basis_of_s = number_basis(s)
+    in_other_orders = basis_of_s.reordered(orders[1:])
     names = list(features.columns)
-    values = np.array([hgr_of_bases(_basis_of(features[name]), g)[0] for name in names])
+    values = np.array([hgr_of_bases(_basis_of(features[name]), basis_of_s)[0] for name in names])
     known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
     permuted = np.empty((len(names), n_permutations))
     for place, name in enumerate(names):
         yield 0.8 * place / len(names), "measuring each feature", known
         permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
-    yield 0.8, "predicting it from all features", known
+    yield 0.8, "predicting the sensitive column from all features", known
     predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
-    together = hgr_of_bases(number_basis(predicted), g.reordered(orders))
+    joint_values = hgr_of_bases(number_basis(predicted), basis_of_s.reordered(orders))
     table = pd.DataFrame(
         {
             "feature": names,
@@ -201,8 +206,8 @@ def ranking_steps(
     return ProxyRanking(
         sensitive=column,
         features=table.sort_values("hgr", ascending=False, kind="stable", ignore_index=True),
-        joint=float(together[0]),
-        joint_floor_q95=float(np.quantile(together[1:], 0.95)),
+        joint=float(joint_values[0]),
+        joint_floor_q95=float(np.quantile(joint_values[1:], 0.95)),
         joint_r2=r2,
         n=dataset.n_rows,
         n_used=len(s),
@@ -210,52 +215,54 @@ def ranking_steps(
 
 
 def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
-    """Return permutation p-values, uncorrected and corrected for all features.
+    """Return permutation p-values without and with a correction for the number of features.
 
     Parameters
     ----------
     values : (p,) array
-        Values that increase with dependence.
+        A value for each feature, which increases with dependence.
     permuted : (p, B) array
-        Values under B permutations, each of which is common to all p features.
+        The values under B permutations. Each permutation is the same for all p features.
 
     Returns
     -------
     p_value, p_corrected : (p,) arrays
-        p-values in [1 / (1 + B), 1]. A corrected p-value is at least as large as the uncorrected one.
+        p-values in [1 / (1 + B), 1]. A corrected p-value is never smaller than the uncorrected p-value.
     """
     count = permuted.shape[1]
     p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
-    together = np.column_stack([values, permuted])
-    spread = together.std(axis=1)
-    z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
-    order = np.argsort(-z[:, 0], kind="stable")
-    # In each permutation, the value of a feature is replaced by the maximum over it and all weaker features.
-    largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
-    reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
+    all_values = np.column_stack([values, permuted])
+    deviations = all_values.std(axis=1)
+    standardised = (all_values - all_values.mean(axis=1, keepdims=True)) / np.where(
+        deviations > 0, deviations, 1.0
+    )[:, None]
+    order = np.argsort(-standardised[:, 0], kind="stable")
+    # `largest` is, for each permutation and feature, the maximum over this feature and all weaker features.
+    largest = np.maximum.accumulate(standardised[order, 1:][::-1], axis=0)[::-1]
+    exceedance = (1 + (largest >= standardised[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
-    p_corrected[order] = np.maximum.accumulate(reached)
+    p_corrected[order] = np.maximum.accumulate(exceedance)
     return p_value, np.maximum(p_corrected, p_value)
 
 
 def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
-    """Predict the ranks of a sensitive column from all features, out of fold.
+    """Predict the ranks of a sensitive column from all features on held-out rows (cross-validation).
 
     Parameters
     ----------
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Group of each row; the rows of a group are held out together.
+        Group of each row. The rows of a group are held out together.
 
     Returns
     -------
     predicted : (n,) array
         Ranks, from 0 to 1.
     r2
-        Share of the variance of the ranks that the predictions explain.
+        Share of the variance of the ranks that the predictions explain; it may be below 0.
     """
     from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -279,18 +286,18 @@ def _basis_of(values: pd.Series) -> Basis:
 
     if _is_number(values):
         return number_basis(_filled(values))
-    # A missing cell is treated as a separate level.
+    # Missing cells form a separate level.
     return category_basis(pd.factorize(values)[0])
 
 
 def _filled(values: pd.Series) -> Array:
-    """Replace missing numbers by the median, as in the networks."""
+    """Replace missing numbers by the median, as the networks' preprocessing does."""
     cells = values.to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isnan(cells), np.nanmedian(cells) if not np.isnan(cells).all() else 0.0, cells)
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Return numbers unchanged, and levels as ranks by frequency, so that trees can split the levels."""
+    """Return numbers unchanged, and replace levels by their ranks by frequency, which trees can split."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

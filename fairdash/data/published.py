@@ -1,4 +1,4 @@
-"""Public tables with the paper's roles: Communities and Crime, motor policies and the US census.
+"""Public tables with the column roles of the paper: Communities and Crime, motor policies, and the US census.
 
 **Crime**: violent crime in 1,994 communities of the United States. M. Redmond, UCI Machine Learning
 Repository, data set 183, CC BY 4.0. As in the paper, the sensitive column is the share of Black inhabitants,
@@ -6,17 +6,17 @@ and the five identifying columns are left out.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-states 36,311 rows and 15 attributes. These are the counts of the game's other table, ``pg15pricing`` in the
-same package, which has the same attributes and no claims. The costs that the paper predicts are in
-``pg15training``, so our figures are expected to differ from the paper's. The package's manual describes the
-columns (``pricingame``).
+states 36,311 rows and 15 attributes. These are the counts of another table of the game, ``pg15pricing`` in
+the same package, which has the same attributes and no claims. The costs that the paper predicts exist only in
+``pg15training``, so figures of fairdash may differ from those of the paper. The package's manual describes
+the columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; tables on Kaggle ("US
-Census Demographic Data", M. Neutrino). Kaggle requires a login, so the user must provide the files. The paper
-predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute is "the
-percentage of the women in the census tract". The authors' notebook leaves out incomplete rows and the columns
-below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. We prepare both
-files in the same way.
+Census Demographic Data", M. Neutrino). Kaggle requires a login, so users must download the files themselves.
+The paper predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute
+is "the percentage of the women in the census tract". The authors' notebook leaves out incomplete rows and the
+columns below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. fairdash
+prepares both files in the same way.
 
 ``catalogue.toml`` lists the sources of the files and the names of their columns.
 """
@@ -37,15 +37,17 @@ from fairdash.data.fetch import DownloadProgress
 from fairdash.data.simulated import PREMIUM, glm_premiums
 
 CRIME_TARGET, CRIME_SENSITIVE = "ViolentCrimesPerPop", "racepctblack"
-#: Columns that are not properties of a community: names, numbers, and the publisher's folds.
+#: Columns that describe no property of a community: names, numbers, and the cross-validation folds of the
+#: publisher.
 COMMUNITIES = ("state", "county", "community", "communityname", "fold")
 
 N_POLICIES = 100_021
 DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
-#: Outcomes of the insured year, which become known only after it and can't be features.
+#: Outcomes of the insured year. They become known only after this year, so they can't be features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
-#: Map of target ids to the published column, which is used unchanged or divided by the insured years.
+#: Map from the options of `target` to the name of the target and the published column, which "cost" uses
+#: unchanged and the other options divide by the insured years.
 MOTOR_TARGETS = {
     "cost": ("Indtppd", "Indtppd"),
     "frequency": ("ClaimsPerYear", "Numtppd"),
@@ -53,23 +55,24 @@ MOTOR_TARGETS = {
 }
 
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
-#: Columns that identify a row.
+#: Columns that only identify a row.
 PLACES = ("CensusTract", "CensusId", "County")
-#: Columns that can't be features: poverty is almost the target, and men and women give the sensitive column.
+#: Columns that can't be features: Poverty is almost the target, and Men and Women determine the sensitive
+#: column.
 TELLTALES = ("Poverty", "Men", "Women")
 
 
 def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
     """Load Communities and Crime.
 
-    fairdash searches ``$FAIRDASH_DATA/crime``, then the user's cache, downloads missing files from the
-    publisher, and checks the SHA-256 of all files.
+    fairdash looks for the files in ``$FAIRDASH_DATA/crime`` and then in the user's cache, downloads missing
+    files from the publisher, and checks the SHA-256 of all files.
 
     Parameters
     ----------
     sparse
-        "drop" leaves out the 22 columns in which more than half of the cells are missing, and which are
-        mostly about the police. "keep" includes these columns with their missing cells.
+        "drop": the 22 columns in which more than half of the cells are missing are left out; most of them are
+        about the police. "keep": these columns are features, with their missing cells.
     progress
         Function that receives the number of bytes downloaded and expected.
 
@@ -98,24 +101,26 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     ).drop(columns=list(COMMUNITIES))
     features = frame.drop(columns=[CRIME_TARGET, CRIME_SENSITIVE])
     notes = [
-        f"{len(COMMUNITIES)} columns left out: they only name or number communities "
+        f"{len(COMMUNITIES)} columns left out, because they only name or number communities "
         f"({', '.join(COMMUNITIES)})."
     ]
     if sparse == "drop":
         mostly_missing = features.columns[features.isna().mean() > 0.5]
         features = features.drop(columns=mostly_missing)
-        notes.append(f"{len(mostly_missing)} columns left out: over half of the cells are missing.")
+        notes.append(
+            f"{len(mostly_missing)} columns left out, because more than half of their cells are missing."
+        )
     missing = features.isna().sum()
     notes.append(
-        f"Missing cells in the columns kept: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)}."
+        f"Missing cells in features: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)} columns."
     )
-    kept = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    used = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
     return entry.dataset(
         features=features.astype(float),
         target=frame[CRIME_TARGET].astype(float),
         sensitive=frame[[CRIME_SENSITIVE]].astype(float),
-        units=dict.fromkeys(kept, "scaled to 0–1"),
-        meanings={column: meanings[column] for column in kept if column in meanings},
+        units=dict.fromkeys(used, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in used if column in meanings},
         notes=tuple(notes),
     )
 
@@ -128,16 +133,16 @@ def motor(
     random_state: int = 0,
     progress: DownloadProgress | None = None,
 ) -> Dataset:
-    r"""Load the motor policies; the sensitive column is the driver's age in years.
+    r"""Load the French motor policies; the sensitive column is the driver's age in years.
 
-    fairdash searches ``$FAIRDASH_DATA/motor``, then the user's cache, downloads a missing file from the
-    publisher, and checks the SHA-256 of the file.
+    fairdash looks for the file in ``$FAIRDASH_DATA/motor`` and then in the user's cache, downloads a missing
+    file from the publisher, and checks the SHA-256 of the file.
 
     Parameters
     ----------
     target
-        "cost", as in the paper: the total cost of a policy's third-party material claims in €, with equal
-        weights for all policies, whatever their duration.
+        "cost", as in the paper: the total cost of a policy's third-party material claims in €. All policies
+        have the same weight, also those of part of a year.
 
         "frequency": third-party material claims per insured year, :math:`y_i = N_i / w_i`, with the insured
         years :math:`w_i` as weights. The weighted Poisson deviance of the rates then equals the deviance of
@@ -145,13 +150,14 @@ def motor(
         with offset :math:`\ln w_i`.
 
         "cost_per_year": the cost of third-party material claims per insured year, with the insured years as
-        weights. This target is the pure premium, for a Tweedie deviance.
+        weights. This target is the pure premium, for which the Tweedie deviance is suitable.
     subregion
-        "drop" leaves out the 471 subregions, which would be 471 inputs. Each subregion has a different
-        density, so the feature density has the same information. "keep" includes the subregions.
+        "drop": the subregion is left out, because its 471 levels would be 471 inputs. Each subregion has a
+        different density, so the feature density has the same information. "keep": the subregion is a
+        feature.
     n
-        Number of policies, by default all. Fewer policies are a random sample without replacement, in the
-        order of the file. The paper has 36,311 policies.
+        Number of policies; by default all policies. A smaller number is drawn at random without replacement,
+        and the policies keep the order of the file. The paper has 36,311 policies.
     random_state
         Seed of the sample.
     progress
@@ -160,8 +166,8 @@ def motor(
     Returns
     -------
     Dataset
-        Data set with 11 features, or 12 with the subregions. The features exclude the policy number, the
-        underwriting year, the exposure and all columns on claims.
+        Data set with 11 features, or with 12 features if the subregion is kept. The features exclude the
+        policy number, the underwriting year, the exposure and all columns on claims.
 
     Raises
     ------
@@ -175,15 +181,16 @@ def motor(
         "The paper names the table pg15pricing, which has no claims. This table is pg15training from the "
         "same game.",
         "2 columns left out: the policy number, and the year, because a price is for a future year.",
-        f"{len(CLAIMS)} columns of claims are not features: they are known only at the end of the year.",
+        f"{len(CLAIMS)} columns on claims are no features, as they are known only at the end of the year.",
     ]
     left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
         left_out.append(SUBREGION)
-        notes.append("The subregion is left out. Its density is kept.")
-    twice = int(policies["PolNum"].duplicated().sum())
+        notes.append("The subregion is left out. The density of its inhabitants is a feature.")
+    n_duplicates = int(policies["PolNum"].duplicated().sum())
     notes.append(
-        f"{twice} policies are in the file twice, with the cost of their claims and without; both are kept."
+        f"{n_duplicates} policies have two rows in the file, one with the cost of their claims and one "
+        "without. Both rows are kept."
     )
     if n != len(policies):
         rows = np.sort(np.random.default_rng(random_state).choice(len(policies), n, replace=False))
@@ -194,8 +201,8 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    nothing = "claim" if source == "Numtppd" else "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {nothing}.")
+    what = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {what}.")
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
@@ -208,16 +215,16 @@ def motor(
 
 
 def _policies(content: bytes) -> pd.DataFrame:
-    """Read R's table, with whole numbers as int64 and factors as categories with all levels."""
+    """Read the R table. Whole numbers become int64, and factors become categories with all levels."""
     import rdata
 
     frame = rdata.read_rda(io.BytesIO(content))["pg15training"].reset_index(drop=True)
-    whole = [name for name in frame.columns if pd.api.types.is_integer_dtype(frame[name])]
-    return frame.astype(dict.fromkeys(whole, np.int64))
+    integer_columns = [name for name in frame.columns if pd.api.types.is_integer_dtype(frame[name])]
+    return frame.astype(dict.fromkeys(integer_columns, np.int64))
 
 
 def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | None = None) -> Dataset:
-    """Load the policies of :func:`motor` with a GLM's premiums per insured year.
+    """Load the policies of :func:`motor` with the premiums of a GLM per insured year.
 
     Parameters
     ----------
@@ -255,9 +262,10 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
 
 
 def census_county() -> Dataset:
-    """Load the census by county: 3,218 rows, a small substitute for the paper's tracts.
+    """Load the census by county (3,218 rows), a smaller table than the census by tract of the paper.
 
-    fairdash searches ``$FAIRDASH_DATA/census``, then the user's cache, and checks the file's SHA-256.
+    fairdash looks for the file in ``$FAIRDASH_DATA/census`` and then in the user's cache, and checks its
+    SHA-256.
 
     Returns
     -------
@@ -276,9 +284,10 @@ def census_county() -> Dataset:
 
 
 def census() -> Dataset:
-    """Load the census by tract, as in the paper: 72,727 complete rows of 74,001.
+    """Load the census by tract, as in the paper. Of 74,001 rows, 72,727 have no missing cell.
 
-    fairdash searches ``$FAIRDASH_DATA/census``, then the user's cache, and checks the file's git blob id.
+    fairdash looks for the file in ``$FAIRDASH_DATA/census`` and then in the user's cache, and checks its git
+    blob id.
 
     Returns
     -------
@@ -294,7 +303,7 @@ def census() -> Dataset:
 
 
 def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
-    """Parse a census file by county or by tract, with the paper's roles.
+    """Read a census file by county or by tract, and give its columns the roles of the paper.
 
     Parameters
     ----------
@@ -303,10 +312,10 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     dataset_id
         Id in the catalogue.
     of
-        Plural noun for the rows, such as "counties".
+        Word for the rows, in the plural, such as "counties".
     """
-    whole = pd.read_csv(io.BytesIO(content))
-    frame = whole.dropna().reset_index(drop=True)
+    table = pd.read_csv(io.BytesIO(content))
+    frame = table.dropna().reset_index(drop=True)
     left_out = [column for column in PLACES if column in frame]
     features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
@@ -315,9 +324,9 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         target=frame[CENSUS_TARGET].astype(float),
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
-            f"{len(whole) - len(frame):,} of {len(whole):,} {of} left out: a cell is missing.",
-            f"{len(left_out)} columns left out: they only name or number the row ({', '.join(left_out)}).",
-            "Poverty is left out: it is nearly the target. Men and Women are left out too: they define the "
-            "sensitive column (Women / TotalPop).",
+            f"{len(table) - len(frame):,} of {len(table):,} {of} left out, because a cell is missing.",
+            f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
+            "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
+            "define the sensitive column (Women / TotalPop).",
         ),
     )

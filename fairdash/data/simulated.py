@@ -1,12 +1,13 @@
-"""Simulated tables: the paper's household insurance, and a motor portfolio with a GLM's premiums.
+"""Simulated tables: the household insurance of the paper, and a motor portfolio with the premiums of a GLM.
 
-**Household**: the price of insurance against the policyholder's age; supplement of "Fairness-Aware Neural
-Rényi Minimization for Continuous Features", section "Synthetic scenario". Surface is a parabola in age, so
-the two are dependent but not linearly correlated.
+**Household**: the price of household insurance depends on the policyholder's age (supplement of
+"Fairness-Aware Neural Rényi Minimization for Continuous Features", section "Synthetic scenario"). The surface
+is a parabola in age, so surface and age are dependent but not linearly correlated.
 
-**Premiums**: an existing price for an audit. The price is a typical tariff, a Poisson GLM of claims with a
-log link on the rating factors, weighted by exposure, times the mean cost of a claim. The tariff does not use
-the driver's age. The policies are from :func:`fairdash.data.published.motor`, or simulated.
+**Motor portfolio**: its premiums are an existing price that can be audited. They come from a typical tariff:
+a Poisson GLM (log link, weighted by exposure) predicts claims from the rating factors, and each claim costs
+the mean cost of a claim. The tariff does not use the driver's age. The policies are from
+:func:`fairdash.data.published.motor`, or simulated.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fairdash.data.dataset import Dataset
 Array = NDArray[np.float64]
 
 PREMIUM, COST, EXPOSURE, AGE = "Premium", "CostPerYear", "Years", "Age"
-#: With 5,000 rows, the 50 quantile groups on test rows, a fifth of the table, have 20 rows each.
+#: With 5,000 rows, the test set (a fifth) has 1,000 rows, so that each of 50 quantile groups has 20 rows.
 N_HOUSEHOLDS = 5_000
 N_DRIVERS = 20_000
 
@@ -36,7 +37,7 @@ def household(
     rooms: Literal[4, 5] = 4,
     features_seen: Literal["all", "surface"] = "all",
 ) -> Dataset:
-    r"""Draw a table of the household scenario.
+    r"""Draw a random table of household policies as in the paper.
 
     .. math::
         Age &\sim N(40, 5), \quad Rooms \sim \lfloor U(1, 5) \rfloor, \quad
@@ -51,16 +52,16 @@ def household(
     n
         Number of policies.
     random_state
-        Seed of the random draws, which do not depend on the other options.
+        Seed of the random draws. The draws do not depend on the other options.
     spread
         Meaning of the second parameter of N(40, 5) and N(30, 10), which the paper does not state. If the
         parameter is a standard deviation, the mean cost is 224 €, which fits the paper's figures; if it is a
         variance, the mean cost is 220 €.
     rooms
-        Maximum number of rooms: 4 according to the formula, or 5, which gives a mean cost of 246 €.
+        Maximum number of rooms: 4 as in the paper's formula, or 5, with which the mean cost is 246 €.
     features_seen
-        "all" gives rooms, surface and building age to the predictor. "surface" gives only the surface, so
-        part of the cost can't be predicted.
+        "all": the features are rooms, surface and building age. "surface": the only feature is the surface,
+        so part of the cost can't be predicted.
 
     Returns
     -------
@@ -79,10 +80,12 @@ def household(
     cost = 150 + 0.0005 * np.exp(0.07 * surface + 0.08 * building_age + 0.4 * n_rooms)
 
     features = pd.DataFrame({"Rooms": n_rooms.astype(np.int64), "Surface": surface, "BldgAge": building_age})
-    notes = [f"N(40, 5) and N(30, 10) give mean and {'sd' if spread == 'sd' else 'variance'}."]
+    notes = [f"In N(40, 5) and N(30, 10), the second number is the {'sd' if spread == 'sd' else 'variance'}."]
     if features_seen == "surface":
         features = features[["Surface"]]
-        notes.append("The predictor uses the surface only, not the rooms or the building's age.")
+        notes.append(
+            "The predictor uses only the surface, and neither the rooms nor the age of the building."
+        )
     return CATALOGUE["household"].dataset(
         features=features,
         target=pd.Series(cost, name="Cost"),
@@ -92,10 +95,11 @@ def household(
 
 
 def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
-    """Simulate motor policies with a GLM's premiums; the sensitive column is the driver's age in years.
+    """Simulate motor policies with the premiums of a GLM; the sensitive column is the driver's age.
 
     As in a real portfolio, most policies cover part of a year and have no claim. Young and very old drivers
-    have more claims. The bonus-malus depends on age, so a tariff without the age still depends on it.
+    have more claims. The bonus-malus depends on age, so a tariff that does not use the age still depends on
+    it.
 
     Parameters
     ----------
@@ -117,7 +121,8 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     density = np.round(np.exp(rng.normal(5.0, 1.3, n)), 1)
     region = rng.choice(["North", "East", "South", "West"], n, p=[0.3, 0.2, 0.25, 0.25])
     risk = 0.9 * np.exp(-(age - 18) / 8) + 0.35 * np.clip((age - 72) / 13, 0, 1)
-    # The bonus-malus rises with the risk, and falls with age because of years without a claim.
+    # The bonus-malus rises with the risk. It falls with age, because older drivers have more years without a
+    # claim.
     bonus = np.clip(np.round((45 - 1.8 * (age - 18) + 25 * risk + rng.normal(0, 18, n)) / 5) * 5, -50, 100)
     rate = np.exp(-2.35 + risk + 0.006 * bonus + 0.03 * (power - 5) + 0.09 * (np.log(density) - 5))
     claims = rng.poisson(rate * years)
@@ -131,16 +136,17 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
         sensitive=pd.DataFrame({AGE: age}),
         weight=pd.Series(years, name=EXPOSURE),
         prediction=glm_premiums(features, claims.astype(float), cost, years),
-        notes=("Simulated: no real policies.",),
+        notes=("The policies are simulated.",),
     )
 
 
 def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Array) -> pd.Series:
-    """Return claims per year from a Poisson GLM with a log link, times the mean claim cost, (n,) in € a year.
+    """Return premiums in € per year: the claims of a Poisson GLM, times the mean cost of a claim.
 
-    Text columns have one coefficient per level, and numbers a piecewise linear effect with knots at the
-    quartiles. The fit uses iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5). A
-    small ridge penalty keeps the coefficients of levels without claims finite.
+    The link is the logarithm. A text column has one coefficient per level. A numeric column has a piecewise
+    linear effect with knots at its quartiles. The fit uses iteratively reweighted least squares (McCullagh
+    and Nelder 1989, section 2.5). A small ridge penalty keeps the coefficients of levels without claims
+    finite.
     """
     design = _design(features)
     rate = claims / years
@@ -156,7 +162,7 @@ def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Arra
         if np.abs(step).max() < 1e-10:
             break
     premium = np.exp(design @ beta) * cost.sum() / claims.sum()
-    # Premiums are rounded to whole cents.
+    # Premiums are rounded to two decimals (cents).
     return pd.Series(np.round(premium, 2), name=PREMIUM, index=features.index)
 
 
@@ -166,7 +172,8 @@ def _design(features: pd.DataFrame) -> Array:
         if pd.api.types.is_numeric_dtype(column):
             x = column.to_numpy(dtype=float)
             x = (x - x.mean()) / (x.std() or 1.0)
-            # Few distinct values would put knots at an end of the range, or repeat a knot.
+            # If a column has few distinct values, quartiles may be equal or at an end of the range; such
+            # knots are left out.
             bends = np.unique(np.quantile(x, [0.25, 0.5, 0.75]))
             columns += [x, *(np.maximum(x - bend, 0) for bend in bends if x.min() < bend < x.max())]
         else:

@@ -1,4 +1,4 @@
-"""Recipes that reload a data set, short enough for JSON, the address of a page or the folder of a run.
+"""Descriptions from which a data set can be loaded again. They are short, and stored as JSON.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -39,18 +39,19 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """Recipe for a data set, with the same result on all machines that have the same files.
+    """Recipe: a description from which all machines with the same files load the same data set.
 
     Parameters
     ----------
     roles
-        Roles of the columns; None for the roles that the data set defines.
+        Roles of the columns; None for the roles that the data set itself defines.
     drop_missing
-        Whether rows with a missing target or sensitive value may be left out; used only if `roles` is given.
+        Whether rows with a missing target or sensitive value may be left out. This has no effect if `roles`
+        is None.
     fixes
         Fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
     names
-        Map of columns to display names that the user chose.
+        Map from columns to display names that the user has chosen.
     """
 
     kind: ClassVar[str]
@@ -67,14 +68,14 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def load(self, *, progress: DownloadProgress | None = None, owner: str | None = None) -> Dataset:
-        """Build the data set from a file of `owner`, or of any owner if `owner` is None."""
+        """Build the data set. If `owner` is given, its file must belong to this owner."""
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return all columns of the table, whatever the roles, with `owner` and errors of :meth:`load`."""
+        """Return the table with all columns. The owner and the errors are those of :meth:`load`."""
 
     def to_json(self) -> str:
-        """Serialise the recipe as JSON; equal recipes give equal text."""
+        """Return the recipe as JSON. Equal recipes give the same text."""
         values = to_plain(self, own_way=False)
         values["mends"] = values.pop("fixes")
         content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
@@ -85,19 +86,19 @@ class DatasetSource(ABC):
 
     @property
     def id(self) -> str:
-        """Id of the recipe, 16 hex digits, for a page's address."""
+        """Id of the recipe for the address of a page: 16 hex digits."""
         return _id_of(self.to_json().encode())
 
     @staticmethod
     def from_json(text: str) -> DatasetSource:
-        """Parse the output of :meth:`to_json`.
+        """Read a recipe from the output of :meth:`to_json`.
 
         Raises
         ------
         StorageError
-            The text is not a recipe of this version.
+            The text is not a recipe, or is from a newer version of fairdash.
         OptionError
-            The catalogue does not have the recipe's data set or option.
+            The catalogue does not contain the data set or an option of the recipe.
         """
         try:
             content = json.loads(text)
@@ -113,7 +114,8 @@ class DatasetSource(ABC):
             raise _damaged() from None
 
 
-#: Options that are left out of the text if empty, so that recipes from older versions keep their ids.
+#: Options that are left out of the text if they are empty. Recipes from versions without these options thus
+#: keep their ids.
 _NEWER = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
@@ -126,21 +128,22 @@ def _without_newer(values: Mapping[str, object]) -> dict[str, Any]:
 
 def _damaged(which: str = "") -> StorageError:
     return StorageError.of(
-        f"the description of the data set{which and ' '}{which} is damaged or from a newer version",
+        f"the stored description of the data set{which and ' '}{which} is damaged or from a newer version",
         "Choose the data again on the data page; your other data sets are not affected.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueSource(DatasetSource):
-    """Recipe for a data set of the catalogue, with options.
+    """Recipe for a data set of the catalogue and its options.
 
     Parameters
     ----------
     dataset
         A key of the catalogue.
     options
-        Options that differ from the defaults. The recipe adds the defaults, so equal selections share an id.
+        Options that differ from their defaults. The recipe adds the other options, so that equal selections
+        have the same id.
     roles, drop_missing, fixes, names
         See :class:`DatasetSource`.
 
@@ -181,7 +184,7 @@ class CatalogueSource(DatasetSource):
         OptionError, DownloadError
             The data set can't be loaded (see :func:`~fairdash.data.catalogue.load_dataset`).
         DataError
-            The selected roles don't fit the table.
+            The table can't be used with the selected roles.
         """
         preset = load_dataset(self.dataset, progress=progress, **self.options)
         names = {**preset.names, **self.names}
@@ -204,23 +207,23 @@ class CatalogueSource(DatasetSource):
 
 @dataclass(frozen=True, kw_only=True)
 class UploadSource(DatasetSource):
-    """Recipe for an uploaded file, with reading options and column roles.
+    """Recipe for a data set from an uploaded file, with reading options and column roles.
 
     Parameters
     ----------
     sha256
-        Hash of the file's content, which is the file's name in storage (see :mod:`fairdash.data.uploads`).
+        SHA-256 of the file's content. It is the name of the stored file (see :mod:`fairdash.data.uploads`).
     name
         Name of the file, for display.
     roles
         Roles of the columns.
     reading
-        Reading options set by the user.
+        Reading options that the user has set.
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        For a table that a run made, instead of the user's file: the id of the run, and the hash of the file
-        on which the run was trained. If either is deleted, the table is also deleted.
+        For a table that a run has created: the id of the run, and the hash of the file on which the run was
+        trained. If the run or this file is deleted, the table is also deleted.
 
     Raises
     ------
@@ -254,7 +257,7 @@ class UploadSource(DatasetSource):
         progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
         owner: str | None = None,
     ) -> Dataset:
-        """Apply the roles to the file's table, which is parsed once per process.
+        """Apply the roles to the table in the file, which a process caches.
 
         Raises
         ------
@@ -263,7 +266,7 @@ class UploadSource(DatasetSource):
         ReadingError, OptionError
             The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
         DataError
-            The roles don't fit the table.
+            The table can't be used with these roles.
         """
         frame, report = table_of_upload(self.sha256, self.reading, name=self.name, owner=owner)
         return build_dataset(
@@ -285,13 +288,13 @@ def _id_of(content: bytes) -> str:
 
 
 def sources_folder(owner: str) -> Path:
-    """Return the folder of an owner's recipes, which may not exist yet."""
+    """Return the folder with the recipes of an owner. The folder may not exist yet."""
     folder = data_folder("sources")
     return folder if check_owner(owner) == LOCAL else folder / owner
 
 
 def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
-    """Store a recipe for its owner in fairdash's home, and return its id.
+    """Store a recipe for its owner in fairdash's data folder, and return its id.
 
     Raises
     ------
@@ -299,7 +302,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
         The folder can't be written.
     """
     path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
-    # An unchanged recipe is not written again, so that saving also works in a read-only folder.
+    # A recipe that is already stored is not written again, so that no error is raised in a read-only folder.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
@@ -313,7 +316,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     StorageError
         No recipe has this id, or the recipe is damaged.
     """
-    # The id is from a page's address, and an id of hex digits can't lead out of the folder.
+    # The id comes from the address of a page. If it has only hex digits, the path can't leave the folder.
     if _ID.fullmatch(source_id):
         path = sources_folder(owner) / f"{source_id}.json"
         if path.is_file():
@@ -323,7 +326,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
             if _id_of(content) != source_id:
-                # The recipe is valid, but does not have this id.
+                # The recipe is valid, but is not the one with this id.
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
@@ -333,7 +336,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limit the memory for reading tables inside this context.
+    """Limit the memory that the reading of tables in this context may use.
 
     Raises
     ------

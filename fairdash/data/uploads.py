@@ -1,14 +1,15 @@
-"""Uploaded files, each stored under the hash of its content.
+"""Storage of uploaded files; the name of a stored file is the hash of its content.
 
-A stored file survives a browser reload, and worker processes can read it. A file that is uploaded twice is
-stored once. The files are personal, so only the operating system's user of fairdash can read them.
+A stored file is still available after a reload in the browser, and worker processes can read it. A file that
+is uploaded twice is stored once. The files contain personal data, so only the operating-system user that runs
+fairdash can read them.
 
 <home>/uploads/<sha256>.upload         a file
 <home>/uploads/<sha256>.json           file name and retention period of the owner "local"
 <home>/uploads/<sha256>.<owner>.json   file name and retention period of a signed-in owner
 
-Several owners may store the same file, each with a separate retention period. The file is deleted with the
-entry of its last owner.
+Several owners may store the same file, and each owner has a separate retention period. The file is deleted
+when its last owner deletes it.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport
 #: Default retention period in days.
 DEFAULT_DAYS = 30
 
-#: Maximum number of tables that a process caches in memory.
+#: Maximum number of tables that a process keeps in memory.
 TABLES_KEPT = 4
-#: True from pandas 3 on, which copies the data of a shallow copy on the first write.
+#: pandas 3 and later copy the data of a shallow copy when it is first changed.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -46,9 +47,9 @@ class Upload:
     Parameters
     ----------
     sha256
-        Hash of the content, in hex, which is the file's name on disk.
+        SHA-256 of the content in hex digits. It is the file's name on disk.
     name
-        File name at the time of the upload, for display.
+        Name that the file had when it was uploaded, for display.
     n_bytes
         Size in bytes.
     kept_at
@@ -68,7 +69,7 @@ class Upload:
 
     @property
     def keep_until(self) -> datetime | None:
-        """Time of deletion, in UTC."""
+        """Time at which the file will be deleted, in UTC; None if it is stored without a time limit."""
         return None if self.keep_days is None else self.kept_at + timedelta(days=self.keep_days)
 
 
@@ -82,7 +83,7 @@ def keep_upload(
     content
         Content of the file.
     name
-        Name for display. Paths use only hashes.
+        Name of the file for display. It is not used in paths.
     keep_days
         Days until deletion; None to store the file until the user deletes it.
     owner
@@ -94,14 +95,14 @@ def keep_upload(
         The folder can't be written, or the disk is full.
     """
     path = _path(sha256(content))
-    # The description is written first, so no file is ever without a retention period.
+    # The description is written before the file, so that a stored file always has a retention period.
     _describe(path, owner, name, keep_days, datetime.now(UTC))
     write_whole(path, content)
     return _described(path, owner)
 
 
 def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
-    """Change a file's retention period in days, counted from its upload.
+    """Change the retention period of a file: the number of days from its upload to its deletion.
 
     Raises
     ------
@@ -115,22 +116,22 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
-    """List an owner's files, newest first; if `owner` is None, all files with one entry per owner."""
+    """List the files of an owner, newest first. If `owner` is None, list the files of all owners."""
     folder = _folder()
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
-        holders = holders_of(path.stem)
-        uploads += [_described(path, each) for each in holders if owner in (each, None)]
+        owners = holders_of(path.stem)
+        uploads += [_described(path, each) for each in owners if owner in (each, None)]
     return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Return the owners of a stored file; the set is empty if the file is not stored."""
+    """Return the owners of a stored file; the result is empty if the file is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
     owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
-    # A local file may lack its description, but a file of a signed-in user always has one.
+    # The file of a signed-in user always has a description. Without any description, the file is local.
     return frozenset(owners or {LOCAL})
 
 
@@ -148,26 +149,26 @@ def read_upload(digest: str) -> bytes:
     except OSError as error:
         raise no_longer_kept() from error
     if sha256(content) != digest:
-        raise StorageError.of("the uploaded file was damaged on disk", "Upload it again.")
+        raise StorageError.of("the stored file is damaged", "Upload it again.")
     return content
 
 
 def table_of_upload(
     digest: str, options: ReadingOptions, *, name: str, owner: str | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return a file's table and reading report, parsed once per process for the same options.
+    """Return the table and the reading report of a file; a process reads it once for the same options.
 
     Parameters
     ----------
     name
-        File name for the report.
+        Name of the file for the report.
     owner
         Owner that the file must have; None for any owner.
 
     Returns
     -------
     DataFrame
-        Copy of the table for the caller. Changes to the copy do not affect the cache.
+        Copy of the table. Changes to the copy do not affect the cached table.
 
     Raises
     ------
@@ -177,10 +178,10 @@ def table_of_upload(
         The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
     """
     try:
-        # This check comes first, because the file of another owner must not be read.
+        # This check precedes the reading, because the file of another owner must not be read.
         check_kept(digest, owner=owner)
         frame, report = _table(digest, options)
-        # Another process may delete the file before or during reading.
+        # Another process may have deleted the file while it was read.
         check_kept(digest, owner=owner)
     except StorageError:
         forget_tables()
@@ -196,12 +197,12 @@ def _table(digest: str, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingR
 
 
 def forget_tables() -> None:
-    """Remove all tables from this process's memory."""
+    """Remove all cached tables from the memory of this process."""
     _table.cache_clear()
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Raise an error for a file that is no longer stored, even if its table is still in memory.
+    """Raise an error if a file is no longer stored, even if its table is still in memory.
 
     Parameters
     ----------
@@ -218,9 +219,10 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
-    """Delete a file for one of its owners, or for all owners; do nothing if the file is not stored.
+    """Delete a file for one owner or, by default, for all owners; a file that is not stored is ignored.
 
-    Results from the file are deleted by :func:`fairdash.runs.deletion.delete_made_from`.
+    This function does not delete runs that used the file; see
+    :func:`fairdash.runs.deletion.delete_made_from`.
 
     Raises
     ------
@@ -229,14 +231,14 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
     """
     path = _path(digest)
     forget_tables()
-    holders = holders_of(digest)
-    leaving = holders if owner is None else holders & {owner}
+    owners = holders_of(digest)
+    owners_to_remove = owners if owner is None else owners & {owner}
     try:
-        if leaving == holders:
+        if owners_to_remove == owners:
             for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-        for each in leaving or {owner or LOCAL}:
+        for each in owners_to_remove or {owner or LOCAL}:
             _description(path, each).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError.of(
@@ -245,26 +247,28 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_expired(*, now: datetime | None = None, delete: Callable[..., object] = delete_upload) -> int:
-    """Delete all owners' files whose retention period has ended, and return their number.
+    """Delete all files whose retention period has ended, and return their number.
 
     Parameters
     ----------
     now
         Current time with a time zone; by default the system's time.
     delete
-        Function that deletes a file by its hash for its ``owner``.
+        Function that deletes a file, given its hash and the keyword ``owner``.
     """
-    time = datetime.now(UTC) if now is None else now
-    over = [
-        each for each in list_uploads(owner=None) if each.keep_until is not None and each.keep_until <= time
+    current = datetime.now(UTC) if now is None else now
+    expired = [
+        each
+        for each in list_uploads(owner=None)
+        if each.keep_until is not None and each.keep_until <= current
     ]
-    for upload in over:
+    for upload in expired:
         delete(upload.sha256, owner=upload.owner)
-    return len(over)
+    return len(expired)
 
 
 def check_sha256(digest: str) -> str:
-    """Return a hash after a check that it is safe as part of a path.
+    """Check that a hash is safe as a part of a path, and return it.
 
     Raises
     ------
@@ -272,12 +276,12 @@ def check_sha256(digest: str) -> str:
         The hash is not 64 lower-case hex digits.
     """
     if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-        raise StorageError.of("this is not the hash of an upload", "Upload the file again.")
+        raise StorageError.of("this is not the hash of an uploaded file", "Upload the file again.")
     return digest
 
 
 def no_longer_kept() -> StorageError:
-    """Return the error for a deleted file."""
+    """Return the error for a file that is no longer stored."""
     return StorageError.of("the uploaded file is not stored here any more", "Upload it again.")
 
 
@@ -291,7 +295,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
 
 
 def _unfinished_files(path: Path) -> list[Path]:
-    """Return the temporary files that a process left when it was killed while storing this file."""
+    """Return temporary files of this file, which a process left behind because it was killed."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []
@@ -316,7 +320,7 @@ def _described(path: Path, owner: str) -> Upload:
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
         kept_at = datetime.fromisoformat(description["kept_at"])
-    # A missing or damaged description does not prevent the use of the file.
+    # The file can also be used if its description is missing or damaged.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(

@@ -1,1 +1,1 @@
-"""Runs: sweeps that execute in a separate process and are stored in folders of their own."""
+"""Runs and other jobs: they are executed in separate processes, and each job is stored in a folder."""

@@ -1,4 +1,4 @@
-"""Export and import a run as one file: a zip that contains its checked files and nothing else.
+"""Export and import of a run as one zip file, which contains only the checked files of the run.
 
 run.json       its id
 spec.json      its plan, without the owner
@@ -9,8 +9,9 @@ confirmations.json  results on the rows set aside, if they were opened
 result/        its results; first/ if there is only the preview
 sha256.json    the SHA-256 of each of these
 
-The same run always gives the same bytes. Files are stored uncompressed, so an archive can't unpack to more
-than its size. An import is refused unless the archive equals, byte by byte, the archive made from its files.
+The same run always gives the same bytes. The files are not compressed, so the unpacked files can't be larger
+than the archive. An archive is imported only if it equals, byte by byte, the archive that fairdash creates
+from its files.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from fairdash.storage.schema import read_json, require
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few, megabytes
 
-#: Counted up when the keys of run.json change their meaning.
+#: Version of the format of run.json. It is increased if a key changes its meaning.
 FORMAT = 1
-#: Largest size of an imported archive, in bytes.
+#: Maximum size of an imported archive in bytes.
 LARGEST = 10**9
 _ABOUT = "run.json"
 _FILE = re.compile(
@@ -67,11 +68,11 @@ class ImportedRun:
     Parameters
     ----------
     run
-        The local run.
+        Run on this machine.
     id
-        Id of the run where it was exported.
+        Id that the run had when it was exported.
     was_here
-        Whether it already existed here, so that nothing was written.
+        Whether the run already existed on this machine, so that nothing was written.
     """
 
     run: Run
@@ -94,12 +95,12 @@ def export_run(run: Run) -> bytes:
     RunError
         The run is still in progress, has no results, or is damaged.
     """
-    status, look = run.status, run.available_result
+    status, results_folder = run.status, run.available_result
     if not status.is_over:
         raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
-    if look is None:
+    if results_folder is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
-    # Damaged files are named, and not exported.
+    # These two lines raise an error that names damaged files.
     run.spec  # noqa: B018
     run.read_result()
     spec = (run.folder / SPEC).read_text(encoding="utf-8")
@@ -111,52 +112,51 @@ def export_run(run: Run) -> bytes:
     if run.name:
         files[NAME] = sealed_text({"name": run.name}).encode()
     read_confirmations(run)
-    beside = (*LOG_FILES, CONFIRMATIONS)
-    files |= {name: path.read_bytes() for name in beside if (path := run.folder / name).is_file()}
-    for path in sorted((run.folder / look).rglob("*")):
+    other_files = (*LOG_FILES, CONFIRMATIONS)
+    files |= {name: path.read_bytes() for name in other_files if (path := run.folder / name).is_file()}
+    for path in sorted((run.folder / results_folder).rglob("*")):
         if path.is_file():
             files[path.relative_to(run.folder).as_posix()] = path.read_bytes()
     return _packed(files)
 
 
 def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
-    """Import a file written by :func:`export_run`, after checking its files against their hashes.
+    """Import a file that :func:`export_run` has written, if the hashes of its files are correct.
 
-    If another run here already has its id, it gets an id derived from its content.
+    If another run on this machine has the same id, the imported run gets an id that is derived from its
+    content.
 
     Parameters
     ----------
     content
-        The whole file.
+        Content of the file.
     owner
-        New owner.
+        Owner of the imported run.
 
     Raises
     ------
     RunError
-        The file is not such an archive, was changed, is too large, or contains no finished run.
+        The file is no archive of a run, has been changed, is too large, or contains no finished run.
     StorageError
         The folder can't be written, or the disk is full.
     """
     files = _unpacked(content)
-    looks = {name.partition("/")[0] for name in files if "/" in name}
-    look = looks.pop() if len(looks) == 1 else ""
-    id, text = _checked(files, owner, look)
-    kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
-    # Its own id first, if nobody has that here.
-    others = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
-    for place in (Run.home() / each for each in itertools.chain([id], others)):
-        if not place.exists() and _keep(kept, place, look=look):
+    results_folders = {name.partition("/")[0] for name in files if "/" in name}
+    results_folder = results_folders.pop() if len(results_folders) == 1 else ""
+    id, text = _checked(files, owner, results_folder)
+    stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
+    # The first candidate is the id in the archive; the others are derived from the content.
+    other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
+    for place in (Run.home() / each for each in itertools.chain([id], other_ids)):
+        if not place.exists() and _keep(stored_files, place, look=results_folder):
             return ImportedRun(run=Run(place.name), id=id)
-        if _is_same(place, kept):
+        if _is_same(place, stored_files):
             return ImportedRun(run=Run(place.name), id=id, was_here=True)
-    raise AssertionError("there is always another place")
+    raise AssertionError("an id is always free")
 
 
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
-    """A run's id and its spec.json for this owner, if all its files belong to a run; nothing is stored
-    before.
-    """
+    """Check all files of a run; return its id, and its spec.json for this owner."""
     try:
         about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
@@ -181,7 +181,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
 
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
-    """Write a run's folder completely or not at all; False if another process wrote it first."""
+    """Write the folder of a run completely or not at all; return False if another process has written it."""
     make_parents(place)
     try:
         with whole_folder(place) as new:
@@ -199,30 +199,30 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
     """Return whether the existing run has the same plan, owner and results."""
-    found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
+    compared = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
-        return all((place / name).read_bytes() == files[name] for name in found)
+        return all((place / name).read_bytes() == files[name] for name in compared)
     except OSError:
         return False
 
 
 def _spec_of(text: str, owner: str) -> str:
-    """Return a run's spec.json for this owner, unchanged if it already belonged to them."""
+    """Return spec.json with this owner; the text is unchanged if the owner is the same."""
     content = open_sealed_text(text)
     return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:
-    """Return the zip of these files and their hashes; the same for the same files."""
+    """Return a zip file with these files and their hashes. The same files give the same bytes."""
     return pack({**files, SEAL: sealing(hashes_of(files))})
 
 
 def _unpacked(content: bytes) -> dict[str, bytes]:
-    """The files in it, if they are unchanged byte by byte; no path leads out of the run's folder."""
+    """Return the files of an archive; RunError if it was changed or has a path outside the run's folder."""
     if len(content) > LARGEST:
         raise RunError.of(
             f"this file has {megabytes(len(content), decimals=0)}, more than {LARGEST // 10**6:,}",
-            "Run the plan here instead: with the same data and seed it gives the same result.",
+            "Run the plan on this machine instead. The same data and seed give the same result.",
         )
     try:
         files = unpack(content)
@@ -240,5 +240,5 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
 def _not_one(more: str = "") -> RunError:
     return RunError.of(
         f"this is not a run written by fairdash{more and ' '}{more}",
-        "Import the file exactly as downloaded or as written by fairdash runs export.",
+        "Import the unchanged file that you downloaded or that fairdash runs export has written.",
     )

@@ -1,11 +1,11 @@
-"""Stored audits: their plans and results.
+"""Storage of audits with their plans and results.
 
 <home>/audits/<id>/spec.json   table, columns and allowed gap, fixed before results
 <home>/audits/<id>/model.onnx  the audited model, if there is one
 <home>/audits/<id>/result/     the result, as :meth:`fairdash.AuditResult.save` writes it
 
-The other files are a run's; see :mod:`fairdash.runs.store`. The audited table may contain a run's own
-predictions for its test rows; it then belongs to the run's owner.
+The other files are those of a run; see :mod:`fairdash.runs.store`. The audited table may contain predictions
+of a run for its test rows. Such a table belongs to the owner of the run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fairdash.utils.safe_csv import safe_csv
 Array = NDArray[np.float64]
 
 MODEL = "model.onnx"
-#: Name of the predictions in a table, followed by a number where the data have a column of that name.
+#: Name of the column of predictions in a table. If the data have a column of this name, a number is appended.
 PRICE = "price"
 
 
@@ -46,11 +46,11 @@ class AuditSpec(JobSpec):
     Parameters
     ----------
     plan
-        Roles of columns, the primary criterion and the thresholds.
+        Plan of the audit: roles of the columns, primary criterion and thresholds.
     model
-        The audited model; None for a price column.
+        The audited model; None if a column of prices is audited.
     source, created
-        As in :class:`fairdash.runs.store.JobSpec`; only the source's table is used, not its roles.
+        See :class:`fairdash.runs.store.JobSpec`. Of the source, only the table is used, and not its roles.
     """
 
     plan: AuditPlan
@@ -66,17 +66,17 @@ class AuditJob(Job[AuditSpec]):
 
     @property
     def model(self) -> dict[str, Any]:
-        """Model and its options, as :func:`fairdash.audit` takes them; empty for the price of a column.
+        """Model and its options as arguments of :func:`fairdash.audit`; empty for a column of prices.
 
-        RunError if its file is missing or damaged.
+        A RunError is raised if the file of the model is missing or damaged.
         """
-        kept = self.spec.model
-        if kept is None:
+        model_file = self.spec.model
+        if model_file is None:
             return {}
         path = self.folder / MODEL
-        if not path.is_file() or sha256(content := path.read_bytes()) != kept.sha256:
+        if not path.is_file() or sha256(content := path.read_bytes()) != model_file.sha256:
             raise self.damaged(MODEL)
-        return {"model": content, **kept.options}
+        return {"model": content, **model_file.options}
 
     def write_result(self, result: AuditResult) -> None:
         """Store the result completely or not at all."""
@@ -104,25 +104,25 @@ def create_audit(
     model_output: str | None = None,
     check_column: str | None = None,
 ) -> AuditJob:
-    """Create an audit, which records its plan before any process takes it.
+    """Create an audit. Its plan is stored before a process can execute it.
 
-    `model` is a model's file; this and the following parameters are as in :func:`fairdash.audit`.
-    StorageError if it is too large, or can't be stored.
+    `model` is the content of a model's file; it and the following parameters are those of
+    :func:`fairdash.audit`. A StorageError is raised if the file is too large or can't be stored.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
     if model is not None:
         files[MODEL] = content_of(model)
-        kept = ModelFile(
+        model_file = ModelFile(
             sha256=sha256(model), columns=tuple(model_columns), customer=customer, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
-        spec = replace(spec, model=kept)
+        spec = replace(spec, model=model_file)
     spec = replace(spec, plan=replace(plan, written=plan.written or spec.created))
     return AuditJob.create(spec, files=files)
 
 
 def origin_of(source: DatasetSource) -> dict[str, Any]:
-    """Describe the origin of an audit's table, for its evidence."""
+    """Describe where the table of an audit comes from, for the evidence of the audit."""
     if isinstance(source, UploadSource):
         return {"sha256": source.sha256, "reading": to_plain(source.reading)}
     assert isinstance(source, CatalogueSource)
@@ -130,17 +130,17 @@ def origin_of(source: DatasetSource) -> dict[str, Any]:
 
 
 def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str) -> UploadSource:
-    """Store a table of prices to audit, and the recipe with its column roles.
+    """Store a table with prices for an audit, and the recipe with the roles of its columns.
 
     Parameters
     ----------
     run
-        Run that produced the prices; the table is deleted with the run, and with the file of its training
-        data.
+        Run whose models gave the prices. The table is deleted if the run or the file of its training data is
+        deleted.
     dataset
-        The data of the run.
+        Data set of the run.
     price
-        Price of the rows of `dataset` that have one, by position.
+        Prices of rows of `dataset`; the index has the positions of these rows.
     title
         Name of the table.
     owner
@@ -154,32 +154,33 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
         The table can't be stored.
     """
     run.check_data(dataset)
-    places = price.index.to_numpy(dtype=np.intp)
-    table = dataset.table().iloc[places].reset_index(drop=True)
+    positions = price.index.to_numpy(dtype=np.intp)
+    table = dataset.table().iloc[positions].reset_index(drop=True)
     name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)
     table[name] = price.to_numpy()
     content = safe_csv(table)
-    kept = keep_upload(content, name=f"{title}.csv", owner=owner)
+    upload = keep_upload(content, name=f"{title}.csv", owner=owner)
     source = run.spec.source
     origin = (run.id, *((source.sha256,) if isinstance(source, UploadSource) else ()))
     roles: Roles = replace(dataset.roles, prediction=name, rate=False)
-    made = UploadSource(
-        sha256=kept.sha256, name=f"{title}.csv", roles=roles, names=dataset.names, made_from=origin
+    recipe = UploadSource(
+        sha256=upload.sha256, name=f"{title}.csv", roles=roles, names=dataset.names, made_from=origin
     )
-    save_source(made, owner=owner)
-    return made
+    save_source(recipe, owner=owner)
+    return recipe
 
 
 def price_of_test_rows(predictions: Mapping[int, Array], tests: Sequence[NDArray[np.int64]]) -> pd.Series:
-    """Return each test row's prediction from the first split that tests it, by a model not trained on this
-    row.
+    """Return the prediction of each test row from the first split in which it is a test row.
+
+    The model of this prediction was not trained on the row.
 
     Parameters
     ----------
     predictions
-        Split to predictions (n,).
+        Map from splits to predictions (n,).
     tests
         The test rows of each split.
     """
-    found = pd.concat([pd.Series(predictions[j][tests[j]], index=tests[j]) for j in sorted(predictions)])
-    return found[~found.index.duplicated()].sort_index()
+    prices = pd.concat([pd.Series(predictions[j][tests[j]], index=tests[j]) for j in sorted(predictions)])
+    return prices[~prices.index.duplicated()].sort_index()

@@ -1,4 +1,4 @@
-"""Bundle a refitted model or a fair tariff in one zip that opens anywhere and executes nothing.
+"""Zip files ("bundles") of refitted models, fair tariffs and repaired prices, with data and a script.
 
 Bundle of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
@@ -51,29 +51,29 @@ if TYPE_CHECKING:
     from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
-#: File name of the bundle.
+#: File name of the zip file.
 BUNDLE = "bundle.zip"
 TARIFF, GLM, REPAIR = "tariff.csv", "glm.csv", "repair.csv"
 CARD = "model_card.md"
-#: Beside a tariff's bundle, where the data have a price that stands: what the splits' tariffs of its weight
-#: ask of test rows. A cap on changes is judged by that.
+#: File with the premiums of test rows, by the tariffs of the splits at the same λ. It is stored if the data
+#: have an existing price, and is used to judge a cap on changes of the price.
 TESTED = "test_premiums.parquet"
-#: Counted up when the keys of a card change their meaning.
+#: Version of the card's format. It is increased if a key changes its meaning.
 _FORMAT = 1
 _TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _ABOUT_FIGURES = (
-    "Estimates from the splits, not for this fit: models fitted in the same way on the training rows of "
-    "each split, measured on its test rows."
+    "These estimates are not for this fit. They are for models fitted in the same way on the training rows "
+    "of each split, and measured on its test rows."
 )
 
 
 def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
-    """Return the zip of a fitted model, which depends only on the fit and the card.
+    """Return the zip file of a fitted model; the same model and card give the same bytes.
 
     Parameters
     ----------
     card
-        As returned by :func:`card_of`.
+        Card from :func:`card_of`.
     """
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
@@ -105,7 +105,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
 
 
 def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
-    """Return premiums for the splits' test rows at one weight: split, row and premium, as Parquet."""
+    """Return the premiums of the test rows of all splits at one λ, as Parquet: split, row and premium."""
     import pandas as pd
 
     from fairdash.tariff.plan import tariffs_of_plan
@@ -116,17 +116,17 @@ def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
         pd.DataFrame({"split": j, "row": split.test, "premium": premiums[j, split.test]})
         for j, split in enumerate(splits)
     ]
-    made: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
-    return made
+    content: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
+    return content
 
 
 def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return a map of names to bytes for a fitted tariff's zip, :data:`TARIFF` and :data:`GLM`.
+    """Return the zip file of a fitted tariff and the tables :data:`TARIFF` and :data:`GLM`, by name.
 
     Parameters
     ----------
     card
-        As :func:`card_of_tariff` gives it.
+        Card from :func:`card_of_tariff`.
     """
     from fairdash.tariff.files import csv_of, xlsx_of
 
@@ -148,14 +148,14 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
 def card_of(
     model: FairRegressor, dataset: Dataset, plan: Sweep, *, run: str, figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Describe a model in plain values, without any cell of the table.
+    """Describe a model in a dict of plain values, which contains no cells of the table.
 
     Parameters
     ----------
     model
-        Fitted on the rows of `dataset`.
+        Model that was fitted on the rows of `dataset`.
     plan
-        The sweep with its settings and seed.
+        The sweep, which has the settings and the seed.
     run
         Id of the run that executed the sweep.
     figures
@@ -219,13 +219,15 @@ def card_of_tariff(
 def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
-    """Describe a repaired price as :func:`card_of` does; `figures` has one row per way and strength."""
-    from fairdash.auditing.models.averages import reach_in_words  # with measures that other cards don't need
+    """Describe a repaired price as :func:`card_of` does; `figures` has a row per strength and use of s."""
+    from fairdash.auditing.models.averages import (
+        reach_in_words,
+    )  # imports measures that other cards don't need
 
-    ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
+    figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
         f"{name}, s {way}": float(each)
-        for way, row in ways.to_dict("index").items()
+        for way, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
     before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
@@ -247,7 +249,7 @@ def card_of_repair(
             "audit": audit,
         },
         "figures": {
-            "about": "Figures at full strength, on rows that the repair was not fitted on; HGR by splines",
+            "about": "Figures at full strength, on rows to which the repair was not fitted; HGR by splines",
             "values": {"dependence before": before, **values},
         },
         "limits": [reach_in_words(figures), *_TEXTS["limits_of_repair"]],
@@ -255,7 +257,7 @@ def card_of_repair(
 
 
 def repair_files(figures: pd.DataFrame, prices: pd.DataFrame, card: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return a map of names to bytes: the zip of a repaired price, and :data:`REPAIR`."""
+    """Return the zip file of a repaired price and the table :data:`REPAIR`, by name."""
     files = {REPAIR: safe_csv(figures), "repaired_prices.csv": safe_csv(prices)}
     files |= {"repair.json": _text_of(card), CARD: model_card(card).encode()}
     return {BUNDLE: pack(files, mode=0o644, is_packed=True), REPAIR: files[REPAIR]}
@@ -303,14 +305,14 @@ def _lines(sentences: Sequence[str], *, first: str) -> str:
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
-    """Models behind the page's figures: trained at λ, or the blend of its neighbours."""
+    """Describe which models the figures on the page belong to."""
     trained = sorted({0.0, *lams})
     if lam in trained:
         return f"models trained at lambda = {lam:g}"
     for low, high in itertools.pairwise(trained):
         if low < lam < high:
             return (
-                f"the blend of the models trained at lambda = {low:g} and {high:g}; this fit was trained at "
+                f"a mixture of the models trained at lambda = {low:g} and {high:g}; this fit was trained at "
                 f"lambda = {lam:g} itself"
             )
-    return f"no model: none was trained at lambda = {lam:g} or beyond"
+    return f"no model, because none was trained at lambda = {lam:g} or above"

@@ -1,4 +1,4 @@
-"""Parse a comparison of two points of a run, as the command line names them."""
+"""Comparisons of two points of a run, with the names that the command line uses."""
 
 from __future__ import annotations
 
@@ -21,28 +21,30 @@ def parse_comparison(
     measure: str | None = None,
     sensitive: str | None = None,
 ) -> Comparison:
-    """Parse a comparison of point B of a run with point A.
+    """Create a comparison of point B of a run with point A from their names.
 
     Parameters
     ----------
     run
-        A run with results.
+        Run with results.
     method, lam
-        Point B; by default the first fair method and the middle of the trained weights.
+        Point B. By default, the method is the first fair method, and λ is in the middle of the trained
+        values.
     against
-        Point A: ``"standard"``, or method and weight such as ``"hgr_nn:0.5"``.
+        Point A: ``"standard"``, or a method and a value of λ, such as ``"hgr_nn:0.5"``.
     objective, sensitive
-        By default the objective of training and the first column.
+        Objective and sensitive column; by default the objective of the training and the first sensitive
+        column.
     measure
-        Id of the measure shown; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first for which the run
-        has figures.
+        Id of the measure of dependence. By default, it is :data:`fairdash.evaluation.DEFAULT_MEASURE` or, if
+        the run has no figures for it, the first measure with figures.
 
     Raises
     ------
     RunError
-        There is no result, or it can't be read.
+        The run has no result, or the result can't be read.
     OptionError
-        The run has no such part.
+        The run does not have the method, the weight, the objective, the measure or the column.
     """
     result = run.read_result()
     plan = result.sweep

@@ -1,9 +1,9 @@
-"""Record of how often a run's holdout rows were used, and with what result.
+"""Record of the uses of a run's holdout rows, and of their results.
 
-<run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
+<run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is also a line of the run's log. A file with fewer openings than the log was deleted or restored
-to an earlier state, and is rejected.
+Each opening is also recorded in the log of the run. If the file has fewer openings than the log, it has been
+deleted or replaced by an earlier version, and is rejected.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: Name of an opening in the log.
+#: Name of an opening in the log of the run.
 OPENED = "opened the rows set aside"
 
 
 def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
-    """Read all uses of the holdout, first one first.
+    """Read all uses of the holdout rows in the order of time.
 
     Raises
     ------
     RunError
-        The file was changed, or records fewer openings than the log.
+        The file has been changed, or records fewer openings than the log.
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
-        found = tuple(from_plain(Confirmation, each) for each in content["openings"])
+        confirmations = tuple(from_plain(Confirmation, each) for each in content["openings"])
     except FileNotFoundError:
-        found = ()
+        confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
         raise _not_believed() from error
-    if sum(event.what == OPENED for event in read(run.folder).events) > len(found):
+    if sum(event.what == OPENED for event in read(run.folder).events) > len(confirmations):
         raise _not_believed()
-    return found
+    return confirmations
 
 
 def confirm_run(
@@ -48,21 +48,21 @@ def confirm_run(
 ) -> Confirmation:
     """Confirm a selected point on a run's holdout rows, and store the result.
 
-    A repeated request for the same point returns the stored result. Parameters as in
-    :func:`fairdash.evaluation.confirmation.confirm_point`; the objective that was trained for by default.
+    If the same point has already been confirmed, the stored result is returned. The parameters are those of
+    :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective is that of the training.
 
     Raises
     ------
     RunError
-        The run is not finished, has set no rows aside, or its openings were changed.
+        The run is not finished, has no holdout rows, or its stored openings have been changed.
     OptionError
-        There is no such point, or a model beside it diverged.
+        The run has no models for this point, or one of them diverged.
     StorageError
         The disk is full.
     """
     if run.available_result != RESULT:
         raise RunError.of(
-            "This run is not done", "Wait until it has finished. A preview can't confirm a choice."
+            "This run is not finished", "Wait until it has finished. A preview can't confirm a choice."
         )
     plan, aside = run.spec.plan, run.read_result().set_aside
     if aside is None:
@@ -70,10 +70,10 @@ def confirm_run(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
         )
-    # Two that open at once are two openings.
+    # The lock ensures that two simultaneous requests are recorded as two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):
         before = read_confirmations(run)
-        found = confirm_point(
+        confirmation = confirm_point(
             aside,
             method=method,
             lam=lam,
@@ -82,23 +82,23 @@ def confirm_run(
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
         )
-        if found not in before:
-            kept = {"openings": [to_plain(each) for each in (*before, found)]}
-            write_sealed(run.folder / CONFIRMATIONS, kept)
+        if confirmation not in before:
+            record = {"openings": [to_plain(each) for each in (*before, confirmation)]}
+            write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,
                 OPENED,
                 who=owner,
-                method=found.point.method,
-                weight=f"λ = {found.point.lam:g}",
-                objective=found.objective,
-                times=found.number,
+                method=confirmation.point.method,
+                weight=f"λ = {confirmation.point.lam:g}",
+                objective=confirmation.objective,
+                times=confirmation.number,
             )
-    return found
+    return confirmation
 
 
 def _not_believed() -> RunError:
     return RunError.of(
-        "The stored results of the rows set aside were changed",
-        "Treat these rows as opened: they can no longer confirm anything. The run's other figures are valid.",
+        "The stored results of the rows set aside have been changed",
+        "These rows can no longer confirm a choice. The other figures of the run are valid.",
     )

@@ -1,14 +1,14 @@
-"""Delete a user's files and runs and everything derived from them, on request or when a term expires.
+"""Deletion of users' files and runs with all derived data, on request or after a retention period.
 
 Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
-searches and studies contain figures. Deleting a file therefore deletes them as well. If several users have
-the same file, each deletes only their own copy and results.
+searches and studies contain figures of the data. They are therefore deleted together with the file. If
+several users have stored the same file, a user deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   exists during a deletion, so that an interrupted deletion is
                                              completed
 <home>/deleted   rewritten after each deletion, and checked by processes with tables in memory
 
-Long-running processes enforce the terms even if nobody visits.
+Long-running processes delete files after their retention period, even if nobody opens a page.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ log = logging.getLogger("fairdash.terms")
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedFiles:
-    """Everything derived from a file.
+    """Everything that was derived from a file or a run.
 
     Parameters
     ----------
     jobs
-        Folders of each kind of job.
+        Map from kinds of jobs to the folders of jobs.
     sources
-        Recipes for reading it, with the roles of its columns.
+        Recipes of data sets that use the file or the run.
     tables
-        Hashes of the tables made from it for audits, each with its owner.
+        Hash and owner of each table with prices that was derived for audits.
     """
 
     jobs: Mapping[type[Job[Any]], tuple[Path, ...]]
@@ -75,15 +75,15 @@ class DerivedFiles:
 
     @property
     def n_at_work(self) -> int:
-        """Number of active processes in them."""
+        """Number of these jobs on which a process is working."""
         return sum(is_at_work(folder) for folder in self.folders)
 
 
 def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
-    """Find everything an owner derived from the file with this hash, including damaged items that name it.
+    """Find everything that an owner has derived from a file, including damaged items that contain its hash.
 
-    Work that other users derived from the same file belongs to them, and studies belong to all users of the
-    file.
+    Work that other users have derived from the same file belongs to these users. Studies belong to all users
+    of the file.
 
     Raises
     ------
@@ -101,43 +101,46 @@ def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
 
 
 def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
-    """Delete an owner's file and everything derived from it, after stopping active jobs.
+    """Stop active jobs, and delete a file of an owner and everything derived from it.
 
     Raises
     ------
     StorageError
-        Something can't be deleted, or a process can't be stopped; everything else is still deleted.
+        Something can't be deleted, or a process can't be stopped. Everything else is deleted.
     """
     check_sha256(digest)
     mark = _mark(digest, owner)
     write_whole(mark, b"")
     with _deleting(mark.parent):
-        # First: from here on no process can read it again.
+        # The file is deleted first, so that no process can read it any more.
         delete_upload(digest, owner=owner)
         _delete_made(made_from(digest, owner=owner))
         mark.unlink(missing_ok=True)
 
 
 def made_in(*runs: Run) -> DerivedFiles:
-    """Everything deleted with runs: their folders, models refitted from them, tables and audits of their
-    prices."""
+    """Return everything that is deleted with runs.
+
+    These are the folders of the runs, models that were refitted from them, and tables and audits of their
+    prices.
+    """
     jobs: dict[type[Job[Any]], tuple[Path, ...]] = dict.fromkeys((Run, ModelJob, AuditJob, RepairJob), ())
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
-        # As spec.json writes it: a model whose file is damaged is found too.
-        owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
-        own = list(_sources_naming(word, owner))
+        # The id as it is written in spec.json: also models with damaged files are found by this text.
+        owner, quoted_id = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
+        recipes = list(_sources_naming(quoted_id, owner))
         jobs[Run] += (run.folder,)
-        for kind, words in ((ModelJob, f'"run": {word}'), (AuditJob, word), (RepairJob, word)):
+        for kind, words in ((ModelJob, f'"run": {quoted_id}'), (AuditJob, quoted_id), (RepairJob, quoted_id)):
             jobs[kind] += tuple(_naming(words, kind))
-        sources += own
-        tables += _tables_in(own, run.id, owner)
+        sources += recipes
+        tables += _tables_in(recipes, run.id, owner)
     return DerivedFiles(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
 
 
 def what_goes(made: DerivedFiles) -> str:
-    """Return a sentence about what is deleted with runs."""
+    """Return sentences that say what is deleted with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
     what = "this run" if n_runs == 1 else counted(n_runs, "run")
     models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
@@ -151,24 +154,24 @@ def what_goes(made: DerivedFiles) -> str:
 
 
 def delete_run(run: Run) -> None:
-    """Delete a run and the models derived from it, after stopping and dequeuing it.
+    """Stop a run, remove it from the queue, and delete it and everything derived from it.
 
     Raises
     ------
     StorageError
-        Something can't be deleted, or a process can't be stopped. The run exists until its models are
-        deleted.
+        Something can't be deleted, or a process can't be stopped. The run itself is deleted only after its
+        models.
     """
     with _deleting(run.folder):
-        # The models first: the run's id leads to them.
-        made = made_in(run)
-        _delete_made(replace(made, jobs={**made.jobs, Run: ()}))
-        _delete_made(DerivedFiles(jobs={Run: made.jobs[Run]}))
+        # The models are deleted first, because they are found by the id of the run.
+        derived = made_in(run)
+        _delete_made(replace(derived, jobs={**derived.jobs, Run: ()}))
+        _delete_made(DerivedFiles(jobs={Run: derived.jobs[Run]}))
 
 
 @contextmanager
 def _deleting(place: Path) -> Iterator[None]:
-    """Report what can't be deleted, and notify other processes at the end in any case."""
+    """Convert an OSError to a StorageError, and finally notify other processes of the deletion."""
     try:
         yield
     except FairdashError:
@@ -183,28 +186,28 @@ def _deleting(place: Path) -> Iterator[None]:
 
 
 def _delete_made(made: DerivedFiles) -> None:
-    """Delete everything, including queue entries; StorageError at the end for work that does not stop."""
-    in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
-    # Where the disk is full the line can't be written before there is room again, which this makes.
+    """Delete everything, also entries of the queue; StorageError if a process does not stop."""
+    queue_entries = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
+    # If the disk is full, the queue can't be changed until the deletion has freed space.
     with suppress(StorageError):
-        queue.cancel(in_line)
+        queue.cancel(queue_entries)
     problems = [problem for folder in made.folders for problem in _delete(folder)]
     for digest, owner in made.tables:
         delete_upload(digest, owner=owner)
     for source in made.sources:
         source.unlink(missing_ok=True)
-    queue.forget(in_line)
+    queue.forget(queue_entries)
     if problems:
         raise StorageError(*problems)
 
 
 def delete_expired(*, now: datetime | None = None) -> int:
-    """Delete expired files with everything derived from them, and finish interrupted deletions and uploads.
+    """Delete expired files with everything derived from them, and clean up after interruptions.
 
     Parameters
     ----------
     now
-        The current time, with its zone; by default that of the system.
+        Current time with a time zone; by default the time of the system.
 
     Returns
     -------
@@ -216,7 +219,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
             digest, _, owner = mark.stem.partition(".")
             owner = owner or LOCAL
             if owner in holders_of(digest):
-                # Uploaded again since: it and what was made from it are wanted.
+                # The owner has uploaded the file again, so it must not be deleted.
                 mark.unlink(missing_ok=True)
             else:
                 delete_made_from(digest, owner=owner)
@@ -225,7 +228,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
 
 
 def last_deletion() -> bytes:
-    """Return a value that changes with each deletion in this home, by any process."""
+    """Return a value that changes whenever a process deletes something in the data folder."""
     try:
         return _last().read_bytes()
     except OSError:
@@ -233,16 +236,17 @@ def last_deletion() -> bytes:
 
 
 class _Seen:
-    """The last deletion that this process has noticed."""
+    """Value of :func:`last_deletion` that this process has last seen."""
 
     deletion: bytes | None = None
 
 
 def enforce() -> int:
-    """Delete expired files with everything derived from them, and return their number.
+    """Delete expired files with everything derived from them, and return the number of expired files.
 
-    It also removes data deleted by other processes from this process's memory. If several processes call it
-    at once, only one does the work. Failed deletions are logged and tried again at the next call.
+    This function also removes cached tables from memory if another process has deleted something. If several
+    processes call it at the same time, only one of them deletes. A failed deletion is logged, and tried again
+    at the next call.
     """
     n_over = 0
     try:
@@ -253,7 +257,7 @@ def enforce() -> int:
     except Timeout:
         pass
     except (StorageError, OSError) as error:
-        log.error("terms could not be enforced, and will be tried again: %s", error)
+        log.error("expired files can't be deleted; the next attempt follows: %s", error)
     if _Seen.deletion not in (None, last_deletion()):
         forget_tables()
     _Seen.deletion = last_deletion()
@@ -263,14 +267,14 @@ def enforce() -> int:
 def keep_enforcing(
     *, seconds: float = SECONDS_BETWEEN, then: Callable[[], object] = lambda: None
 ) -> Callable[[], None]:
-    """Enforce the terms now and at intervals, in a thread of this process.
+    """Call :func:`enforce` now and then at intervals, in a thread of this process.
 
     Parameters
     ----------
     seconds
         Interval.
     then
-        Action after each time.
+        Function that is called after each call of :func:`enforce`.
 
     Returns
     -------
@@ -285,8 +289,8 @@ def keep_enforcing(
                 enforce()
                 then()
             except Exception:
-                # The boundary of the thread: terms must hold tomorrow too.
-                log.exception("terms could not be enforced")
+                # An unexpected error is logged, so that the thread does not end.
+                log.exception("expired files can't be deleted")
             if ended.wait(seconds):
                 return
 
@@ -314,24 +318,24 @@ def _names(path: Path, words: str) -> bool:
     try:
         return words.encode() in path.read_bytes()
     except OSError:
-        # None, or deleted by another process meanwhile.
+        # There is no file, or another process has deleted it.
         return False
 
 
 def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tuple[str, str]]:
-    """Tables made from a run or a file, as named by their recipes."""
+    """Yield the hash and the owner of each table that recipes derive from a run or a file."""
     for path in sources:
         try:
             recipe = json.loads(path.read_bytes())
             if origin in recipe.get("made_from", ()):
                 yield check_sha256(recipe["sha256"]), owner
         except (OSError, ValueError, AttributeError, KeyError, RecursionError):
-            # Damaged: it leads to no table, and is deleted itself.
+            # A damaged recipe names no table, and is itself deleted.
             continue
 
 
 def _owner_in(spec: Path) -> str | None:
-    """Owner of the job; None if unreadable."""
+    """Return the owner of a job; None if the specification can't be read."""
     try:
         return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -339,18 +343,19 @@ def _owner_in(spec: Path) -> str | None:
 
 
 def _delete(folder: Path) -> Iterator[Problem]:
-    """Delete a folder of work; a problem if its process does not stop."""
+    """Stop the process of a job and delete its folder; yield a problem if the process does not stop."""
     if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
             hint="End it, or restart the machine, then delete it once more.",
         )
         return
-    last = [folder / name for name in (SPEC, LOCK)]
+    deleted_last = [folder / name for name in (SPEC, LOCK)]
     for path in inside(folder):
-        # If this is cut off, the folder must still tell from which file it was made.
+        # The specification is deleted last: after an interruption, it still states from which file the job
+        # was derived.
         if path.is_dir():
             shutil.rmtree(path)
-        elif path not in last:
+        elif path not in deleted_last:
             path.unlink(missing_ok=True)
     shutil.rmtree(folder)

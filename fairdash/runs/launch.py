@@ -1,4 +1,4 @@
-"""Submit runs, searches, models and audits to the queue, cancel them and resume them."""
+"""Submission of jobs (such as runs and audits) to the queue, and functions that cancel or resume them."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def start_run(
     first_share: float = 1.0,
     owner: str = LOCAL,
 ) -> Run:
-    """Queue a plan; `first` is a smaller sweep as a preview, on `first_share` of the rows.
+    """Queue a plan; its preview is the smaller sweep `first` on the share `first_share` of the rows.
 
-    If the same plan of the same owner is already in progress on the same data, that run is returned, so
-    simultaneous requests share it. The id depends on all of these.
+    If a run of the owner with the same plan and data is already in progress, this run is returned, so that
+    simultaneous requests share a run. The id of the run is a hash of the owner, the plan and the data.
     """
     spec = RunSpec(
         source=source,
@@ -51,15 +51,15 @@ def start_run(
         owner=owner,
         defaults=current_defaults(),
     )
-    asked = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
+    request = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
     for again in itertools.count():
-        id = sha256(f"{asked}\n{again}".encode())[:12]
+        id = sha256(f"{request}\n{again}".encode())[:12]
         try:
             run = Run.create(spec, id=id)
             if not run.status.is_over and not run.is_cancelled():
                 break
         except RunError:
-            # One that can't be read any more has this id.
+            # A job that can't be read has this id.
             continue
     if not (run.folder / LOG).exists():
         note(run.folder, "asked for", who=owner, **_facts_of(source))
@@ -68,7 +68,7 @@ def start_run(
 
 
 def start_again(run: Run, *, owner: str = LOCAL) -> Run:
-    """Queue the same plan on the same data again; the existing run stays."""
+    """Queue a new run with the plan and the data of an existing run, which is not changed."""
     spec = run.spec
     return start_run(spec.source, spec.plan, first=spec.first, first_share=spec.first_share, owner=owner)
 
@@ -79,42 +79,42 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, own
 
 
 def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
-    """Queue a refit of a model on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
+    """Queue a refit of a model on all rows; parameters as in :class:`fairdash.runs.models.ModelSpec`."""
     return enqueue(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
-    """Queue the audit of a price. Parameters as in :func:`fairdash.runs.audits.create_audit`."""
+    """Queue the audit of a price; parameters as in :func:`fairdash.runs.audits.create_audit`."""
     return enqueue(create_audit(source, plan, **asked))
 
 
 def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:
-    """Queue the repair of an audited price along one of the audit's sensitive attributes."""
+    """Queue the repair of an audited price for one of the audit's sensitive attributes."""
     return enqueue(create_repair(audit, sensitive))
 
 
 def start_study(study: Study) -> StudyJob:
-    """Queue a study, unless it is finished or running; a stopped one starts again.
+    """Queue a study that is neither finished nor running. A stopped or failed study starts again.
 
     Raises
     ------
     StorageError
-        Its folder can't be written.
+        The folder of the study can't be written.
     """
     job = create_study(study)
     state = job.status.state
     if state in (CANCELLED, FAILED):
-        # Its file may be what was damaged.
+        # The file of the specification may be damaged, so it is written again.
         write_whole(job.folder / SPEC, spec_text(study).encode())
         resume(job)
         return job
-    # A process that has not yet seen the request to stop continues.
+    # If the process has not noticed a request to stop, it continues.
     withdraw_stop(job.folder)
     return enqueue(job) if state == QUEUED else job
 
 
 def _facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Return the data's hash and the columns by role, for a log line."""
+    """Return the hash or title of the data, and the columns by role, for a line of the log."""
     roles = getattr(source, "roles", None)
     data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
     columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
@@ -123,46 +123,48 @@ def _facts_of(source: DatasetSource) -> dict[str, Any]:
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
-#: A process that has recorded the end of a job holds its lock for a moment more.
+#: Time in seconds for which a process may still hold the lock of a job after it has recorded the end.
 SECONDS_TO_LEAVE = 5.0
 
 
 def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
-    """Queue a job that is not queued yet; otherwise do nothing.
+    """Queue a job, unless it is already queued.
 
     Parameters
     ----------
     again
-        Whether no process has it, regardless of the queue's state.
+        Whether to queue the job even if the queue says that a process has it, because it is known that none
+        has.
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
-    first = (
+    preview_id = (
         job.preview_id
         if isinstance(job, Run) and spec.first is not None and not job.available_result
         else None
     )
     queue.submit(place, queue_name=job.queue_name, owner=spec.owner, again=again)
-    if first is not None:
-        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
-    # The process of the preview starts the rest: two processes that start would share its cores.
-    queue.ensure_worker(job.queue_name if first is None else queue.QUICK)
+    if preview_id is not None:
+        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
+    # Only the process of the preview is started here, and it starts the run. Two processes that start at the
+    # same time would compete for the cores.
+    queue.ensure_worker(job.queue_name if preview_id is None else queue.QUICK)
     return job
 
 
 def cancel(job: Job[Any]) -> None:
-    """Stop a job before its next step; a working process checks several times a second."""
+    """Request that a job stops before its next step; its process checks several times per second."""
     request_stop(job.folder)
     note(job.folder, "asked to stop", who=job.owner)
     queue.cancel(job.workflow_ids)
 
 
 def resume(job: Job[Any]) -> None:
-    """Resume a stopped or failed job after its last finished step."""
+    """Resume a stopped or failed job; its finished steps are not repeated."""
     status = job.stored_status()
     if status.state == DONE:
         return
     try:
-        # Its process has ended by then.
+        # With this lock, it is certain that the process of the job has ended.
         with job.lock(seconds=SECONDS_TO_LEAVE):
             withdraw_stop(job.folder)
             note(job.folder, "gone on", who=job.owner)
@@ -170,6 +172,6 @@ def resume(job: Job[Any]) -> None:
                 job.folder, RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds)
             )
     except Timeout:
-        # It has been resumed already.
+        # The job has already been resumed.
         return
     enqueue(job, again=True)

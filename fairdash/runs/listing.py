@@ -25,16 +25,16 @@ class RunList:
     Parameters
     ----------
     runs
-        Readable runs, the newest first.
+        Runs that can be read, the newest first.
     damaged
-        Ids of unreadable runs, whose files are left unchanged.
+        Ids of runs that can't be read. Their files are not changed.
     """
 
     runs: tuple[Run, ...]
     damaged: tuple[str, ...]
 
     def of(self, source: DatasetSource) -> list[Run]:
-        """Return the runs of one data set that have results or are still active, newest first."""
+        """Return the runs on one data set that have results or have not ended, newest first."""
         of_source = (run for run in self.runs if run.spec.source == source)
         return [run for run in of_source if run.available_result or not run.status.is_over]
 
@@ -45,13 +45,13 @@ def list_runs(*, owner: str | None = LOCAL) -> RunList:
 
 
 def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
-    """Return an owner's finished audits, newest first, as far as they can be read."""
+    """Return the finished audits of an owner that can be read, newest first."""
     audits, _ = _found(AuditJob, owner)
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
 
 
 def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
-    """Return an owner's stored governance answers: from the given audit, or else the latest that has any.
+    """Return the governance answers of the audit `first` or, without answers there, of the newest audit.
 
     Raises
     ------
@@ -65,35 +65,35 @@ def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) ->
 
 
 def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
-    """Yield an owner's stored jobs of one kind; everybody's if None."""
+    """Yield the stored jobs of one kind: those of an owner, or of all owners if `owner` is None."""
     for each in inside(data_folder(kind.folder_name)):
         try:
             job = kind(each.name, owner=owner)
         except RunError:
-            # No job, or another's.
+            # The folder contains no job, or the job of another owner.
             continue
         yield job
 
 
 def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> SomeJob | None:
-    """Return an owner's newest job of one kind with a specification that meets a condition, or None."""
-    found = []
+    """Return the owner's newest job of one kind whose specification meets a condition, or None."""
+    candidates = []
     for job in jobs_of(kind, owner=owner):
-        # Where it is damaged it is not this one.
+        # A damaged job does not meet the condition.
         with suppress(RunError):
             if is_it(job.spec):
-                found.append((job.spec.created, job.id, job))
-    return max(found)[2] if found else None
+                candidates.append((job.spec.created, job.id, job))
+    return max(candidates)[2] if candidates else None
 
 
 def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:
-    """Jobs of a kind, the newest first, and the ids of unreadable jobs."""
-    found, damaged = [], []
+    """Return the jobs of one kind, the newest first, and the ids of jobs that can't be read."""
+    jobs, damaged = [], []
     for job in jobs_of(kind, owner=owner):
         try:
-            job.stored_status()  # reading it is the test: whether a worker lives is asked elsewhere
-            found.append((job.spec.created, job.id, job))
+            job.stored_status()  # raises RunError if the job can't be read
+            jobs.append((job.spec.created, job.id, job))
         except RunError:
             damaged.append(job.id)
-    newest_first = sorted(found, key=lambda entry: entry[:2], reverse=True)
+    newest_first = sorted(jobs, key=lambda entry: entry[:2], reverse=True)
     return tuple(job for *_, job in newest_first), tuple(sorted(damaged))

@@ -1,9 +1,10 @@
-"""Predict for the rows of a table with the model beside this file.
+"""Predict for the rows of a table with the model in the folder of this script.
 
     python load_model.py table.csv
 
-It needs fairdash (README.txt names the version and the source) and writes predictions.csv with one number per
-row, in the table's order. In your own program, call fairdash.FairRegressor.load(file).predict(table).
+The script needs fairdash; README.txt states the version and the source. It writes predictions.csv with one
+number per row, in the order of the table. In your own program, call
+fairdash.FairRegressor.load(file).predict(table).
 """
 
 import sys

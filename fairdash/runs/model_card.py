@@ -1,5 +1,5 @@
 """Model card in words, under the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*):
-fairdash fills in the known parts and marks those that only the owner can write."""
+fairdash fills in the parts that it knows, and marks the parts that only the owner of the model can write."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from fairdash.auditing.filing.document import FIELDS
 from fairdash.utils.text import few, visible
 
-#: Characters that Markdown or HTML could read as a mark.
+#: Characters with a special meaning in Markdown or HTML.
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
-#: Heading to the fields that stand below it; in the order of the paper.
+#: Map from headings, in the order of the paper, to the fields below them.
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "Model details": ("model", "owner"),
     "Intended use": ("purpose", "out_of_scope"),
@@ -32,8 +32,8 @@ def model_card(card: Mapping[str, Any]) -> str:
     Parameters
     ----------
     card
-        As returned by :func:`fairdash.runs.bundle.card_of`, or the card of a tariff or a repaired price; its
-        ``governance`` has the answers to :data:`fairdash.auditing.filing.document.FIELDS` that there are.
+        Card of a model (see :func:`fairdash.runs.bundle.card_of`), a tariff or a repaired price. Its
+        ``governance`` contains the available answers to :data:`fairdash.auditing.filing.document.FIELDS`.
     """
     known, answers = _known(card), card.get("governance", {})
     lines = [f"# Model card: {escaped(card['data']['title'])}", ""]
@@ -52,7 +52,7 @@ def escaped(text: object) -> str:
 
 
 def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Map of headings to known content."""
+    """Map from headings to the content that fairdash knows."""
     model = card.get("model") or card.get("tariff") or card["repair"]
     data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
     kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")
@@ -61,25 +61,25 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
     details = [f"{kind}{weight}", f"It predicts {model['predicts']}"]
     if "loss" in model:
         details.append(f"Loss: {model['loss']}; penalty: {model['penalty']}")
-    made = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
+    model_details = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
     tested, fingerprint = [], []
     if "splits" in figures:
         tested = [f"Test rows of {figures['splits']} splits ({figures['split']}) of the same table"]
         fingerprint = [f"Fingerprint {data['fingerprint']}"]
     values = [f"{name}: {value}" for name, value in figures["values"].items() if value is not None]
     return {
-        "Model details": _listed(made),
+        "Model details": _listed(model_details),
         "Intended use": [],
         "Factors": _listed(
             [
                 f"Features: {few(roles['features'])}",
-                f"Sensitive, not used by the model: {few(roles['sensitive'])}",
+                f"Sensitive attributes, which the model does not use: {few(roles['sensitive'])}",
             ]
         ),
         "Metrics": _listed([model["objective_meaning"]]),
         "Evaluation data": _listed([*tested, figures["about"]]),
         "Training data": _listed([f"{data['title']}: {data['rows']:,} rows", *data["notes"], *fingerprint]),
-        "Quantitative analyses": _listed(values or ["None are stored with this model"]),
+        "Quantitative analyses": _listed(values or ["No figures are stored with this model"]),
         "Ethical considerations": [],
         "Caveats and recommendations": _listed(card["limits"]),
     }
@@ -91,5 +91,5 @@ def _listed(texts: list[Any]) -> list[str]:
 
 def _lines(texts: list[Any]) -> Iterator[str]:
     for each in texts:
-        said = escaped(each)
-        yield f"- {said if said.endswith('.') else said + '.'}"
+        text = escaped(each)
+        yield f"- {text if text.endswith('.') else text + '.'}"

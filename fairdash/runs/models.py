@@ -1,9 +1,9 @@
-"""Stored models, refitted to all rows at one weight λ for download.
+"""Storage of models for download, which are refitted to all rows at one weight λ.
 
-<home>/models/<id>/spec.json     which model to refit
-<home>/models/<id>/result/       the bundle
+<home>/models/<id>/spec.json     the model to refit
+<home>/models/<id>/result/       the zip file to download
 
-The other files are a run's; see :mod:`fairdash.runs.store`.
+The other files are those of a run; see :mod:`fairdash.runs.store`.
 """
 
 from __future__ import annotations
@@ -55,14 +55,15 @@ class ModelSpec(JobSpec):
     Parameters
     ----------
     plan
-        The sweep of the model; the refit uses its settings, objective, seed and device.
+        The sweep of the model. The refit uses the settings, the objective, the seed and the device of the
+        sweep.
     run
         Id of the run that executed the sweep.
     point
-        Method and weight λ ≥ 0, which may be between those of the plan.
+        Method and weight λ ≥ 0. The weight may be between two weights of the plan.
     figures
-        Figures of this model shown to the user, by name: numbers, texts, or None. They go into its card as
-        estimates from the splits. Numbers that are not finite are stored as None.
+        Figures of this model that were shown to the user, by name: numbers, texts, or None. The model card
+        contains them as estimates from the splits. Numbers that are not finite become None.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`.
     """
@@ -86,13 +87,14 @@ def refit(
 ) -> FairRegressor:
     """Fit the model of `spec` to all rows.
 
-    With early stopping in the plan, some rows determine when to stop: the plan's share of validation rows, or
-    a tenth.
+    If the plan uses early stopping, some rows are not used for the fit and determine when it stops: the share
+    of validation rows in the plan, or a tenth.
 
     Parameters
     ----------
     on_step
-        Called with the completed share, 0 to 1; an exception from it stops the fit.
+        Function that is called with the completed share, from 0 to 1. If it raises an exception, the fit
+        stops.
 
     Raises
     ------
@@ -138,7 +140,7 @@ def refit(
 
 
 def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
-    """Fit the tariff of `spec` to all rows; return it with its plan and notes on the fit.
+    """Fit the tariff of `spec` to all rows; return the tariff and notes on the fit.
 
     Raises
     ------
@@ -157,7 +159,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
 
     plan, settings = spec.plan, spec.plan.settings
     features = clean_features(dataset.features)
-    # As strongly as rows held out ask for; then all rows are fitted to.
+    # Held-out rows select the strength of the penalty. Then the tariff is fitted to all rows.
     alpha = choose_alpha(
         features.set_axis([str(name) for name in features.columns], axis=1),
         dataset.target.to_numpy(dtype=float),
@@ -172,7 +174,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         tweedie_power=settings.tweedie_power,
         lam=spec.point.lam,
         alpha=alpha,
-        # As the run's own tariffs, whose figures stand beside it.
+        # The tariffs of the run, whose figures are shown with this tariff, have the same value.
         smooth=0.0,
         objective=plan.objective,
         balance=settings.balance,
@@ -197,9 +199,9 @@ class ModelJob(Job[ModelSpec]):
     spec_kind: ClassVar[type] = ModelSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Fit the model to all rows; return its bundle, and a tariff's tables, by name.
+        """Fit the model to all rows; return the zip file and, for a tariff, its tables, by name.
 
-        Errors as :func:`refit`.
+        The errors are those of :func:`refit`.
         """
         spec = self.spec
         dataset, run = spec.load(), self.folder.parents[1] / "runs" / spec.run
@@ -218,17 +220,17 @@ class ModelJob(Job[ModelSpec]):
         return {BUNDLE: model_bundle(model, {**card, **more})}
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Read the tables of relativities at λ = 0 and at the selected λ; RunError if missing or damaged."""
+        """Read the tables of relativities at λ = 0 and the selected λ; RunError if they can't be read."""
         from fairdash.tariff.files import read_tariff
 
         folder = self._checked()
         return read_tariff(folder / GLM), read_tariff(folder / TARIFF)
 
     def test_premiums(self, *, n_splits: int, n_rows: int) -> NDArray[np.float64] | None:
-        """Return predictions for the splits' test rows at the selected λ, (n_splits, n_rows), NaN elsewhere.
+        """Return the premiums (n_splits, n_rows) of test rows at the selected λ, with NaN for other rows.
 
-        None if the data have no existing price, and for tariffs from versions that did not store them;
-        RunError if damaged.
+        The result is None if the data have no existing price, or if an older version has not stored these
+        premiums. A RunError is raised if the file is damaged.
         """
         import pandas as pd
 
@@ -236,21 +238,21 @@ class ModelJob(Job[ModelSpec]):
         if not path.is_file():
             return None
         table = pd.read_parquet(path)
-        made = np.full((n_splits, n_rows), np.nan)
-        made[table["split"], table["row"]] = table["premium"]
-        return made
+        premiums = np.full((n_splits, n_rows), np.nan)
+        premiums[table["split"], table["row"]] = table["premium"]
+        return premiums
 
     def bundle(self) -> bytes:
-        """Return the zip to download; RunError if it is missing or damaged."""
+        """Return the zip file to download; RunError if it is missing or damaged."""
         return self.read_file(BUNDLE)
 
 
 def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
-    """Create a refit. Parameters as in :class:`ModelSpec`."""
+    """Create a job that refits a model; parameters as in :class:`ModelSpec`."""
     return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
-    """Return the newest model that its owner requested at a point of a run; None if none is readable."""
+    """Return the owner's newest readable model of a method and a λ of a run, or None."""
     point = run, ModelKey(method, lam)
     return newest(ModelJob, lambda spec: (spec.run, spec.point) == point, owner=owner)

@@ -1,9 +1,9 @@
-"""Stored repairs of audited prices.
+"""Storage of repairs of audited prices.
 
-<home>/repairs/<id>/spec.json   which audit's price, along which attribute
-<home>/repairs/<id>/result/     the figures by strength, and the bundle to download
+<home>/repairs/<id>/spec.json   the audit whose price is repaired, and the sensitive attribute
+<home>/repairs/<id>/result/     the figures by strength of the repair, and the zip file to download
 
-The other files are a run's; see :mod:`fairdash.runs.store`.
+The other files are those of a run; see :mod:`fairdash.runs.store`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class RepairSpec(AuditSpec):
     Parameters
     ----------
     audit
-        Id of the audit.
+        Id of the audit whose price is repaired.
     plan
-        Plan of the audit, with one sensitive attribute.
+        Plan of the audit, restricted to one sensitive attribute.
     source, created
         As in :class:`fairdash.runs.audits.AuditSpec`.
     """
@@ -50,7 +50,7 @@ class RepairJob(Job[RepairSpec]):
     spec_kind: ClassVar[type] = RepairSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Repair the price; return the figures, and the bundle with prices and model card, by name."""
+        """Repair the price; return the figures and the zip file (prices and model card), by name."""
         from fairdash.auditing.models.averages import repaired
         from fairdash.auditing.models.model_answers import priced
         from fairdash.auditing.table import AuditTable
@@ -70,16 +70,16 @@ class RepairJob(Job[RepairSpec]):
         return repair_files(figures, prices, {**card, "governance": answers})
 
     def figures(self) -> pd.DataFrame:
-        """Read the figures by strength; RunError if they are missing or damaged."""
+        """Read the figures by strength of the repair; RunError if they are missing or damaged."""
         return pd.read_csv(io.BytesIO(self.read_file(REPAIR)))
 
     def bundle(self) -> bytes:
-        """Return the zip to download; RunError if it is missing or damaged."""
+        """Return the zip file to download; RunError if it is missing or damaged."""
         return self.read_file(BUNDLE)
 
 
 def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:
-    """Create a repair of an audit's price along one of its sensitive attributes."""
+    """Create a repair of an audited price for one of the audit's sensitive attributes."""
     spec = audit.spec
     (columns,) = (each for each in spec.plan.columns.each if each.sensitive == sensitive)
     plan = replace(spec.plan, columns=columns)
@@ -87,6 +87,6 @@ def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:
 
 
 def find_repair(audit: AuditJob, sensitive: str, *, owner: str = LOCAL) -> RepairJob | None:
-    """Return the newest repair of an audit's price along an attribute; None if none is readable."""
+    """Return the newest readable repair of an audited price for an attribute, or None."""
     point = audit.id, sensitive
     return newest(RepairJob, lambda spec: (spec.audit, spec.plan.columns.sensitive) == point, owner=owner)

@@ -1,4 +1,4 @@
-"""Store and load a run's result: Parquet for tables, safetensors for rows, JSON for the rest."""
+"""Storage of the result of a run: tables as Parquet, arrays as safetensors, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain, to_plain
 
-#: Marks of a row's part in a split; rows after a window of time belong to none.
+#: Codes of the part of a split to which a row belongs. Rows after a window of time belong to no part.
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
-#: Array of the price of independence in each split.
+#: Name of the array with the price of independence in each split.
 PRICE = "price_of_independence"
-#: The training curves' file, and what a line of it says.
+#: File of the training curves, and the keys of each line.
 CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
-#: Files of the rows set aside, which nothing but a confirmation reads.
+#: Name of the files of the holdout rows, which are read only for a confirmation.
 SET_ASIDE = "set_aside"
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Metadata of a result, stored in ``about.json``. Fields as in :class:`SweepResult`."""
+    """Metadata of a result, which ``about.json`` contains. The fields are those of :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]
@@ -58,23 +58,23 @@ class About:
 
     def __post_init__(self) -> None:
         if not all(_NAME.fullmatch(each) for each in self.objectives):
-            # They become parts of paths.
-            raise ValueError("no ids of objectives")
+            # The ids are used in paths, so other characters are rejected.
+            raise ValueError("the ids of objectives are not valid")
 
 
-#: Fields of a result that ``about.json`` has under the same name.
+#: Fields that have the same name in ``about.json`` and in SweepResult.
 _AS_IT_IS = tuple(
     each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
 )
 
 
-#: Tables that not every result has, and what of rows set aside are arrays.
+#: Tables that only some results have; then the arrays of the holdout rows.
 _OPTIONAL = ("references", "importance", "tuning")
 _OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
 
 
 class UnreadableError(Exception):
-    """A result is missing, or its files are invalid."""
+    """Error for a result that is missing or whose files are invalid."""
 
 
 def write_result(result: SweepResult, folder: Path) -> None:
@@ -110,37 +110,37 @@ def write_result(result: SweepResult, folder: Path) -> None:
 
 
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
-    """Return the plan with the weights of a result's models, if a pilot chose them.
+    """Return the plan with the λ values of the trained models, which may have been selected by a pilot.
 
-    ValueError if they are not as many as the plan has.
+    A ValueError is raised if their number differs from the plan.
     """
     if not plan.find_lams:
         return plan
-    found = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
-    if len(found) != len(plan.lams):
-        raise ValueError("it has another number of weights than the plan")
-    return replace(plan, lams=tuple(found))
+    lams = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
+    if len(lams) != len(plan.lams):
+        raise ValueError("the number of its λ values differs from the plan")
+    return replace(plan, lams=tuple(lams))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write the existing arrays, which may fill most of the memory."""
+    """Write the arrays that are not None. They are not copied, because they may fill most of the memory."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    existing = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
 
     def write(name: str) -> None:
         try:
-            save_file(there, name)
+            save_file(existing, name)
         except SafetensorError as error:
-            # Only the disk refuses arrays like these.
+            # The arrays are valid, so the error comes from the disk.
             raise OSError(errno.EIO, str(error)) from error
 
     write_whole(path, write)
 
 
 def read_result(folder: Path, plan: Sweep) -> SweepResult:
-    """Read a plan's result written by :func:`write_result`; UnreadableError if it can't be read."""
+    """Read a result that :func:`write_result` has written; UnreadableError if it can't be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -181,22 +181,25 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
 
 def check_data(folder: Path, dataset: Dataset) -> None:
-    """Raise RunError if the result in a folder was computed from other data; nothing is known without one."""
+    """Raise RunError if the result in a folder was computed from other data.
+
+    If the folder has no readable result, nothing is checked.
+    """
     path = folder / "about.json"
     try:
         trained_on = _json(path)["fingerprint"] if path.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError):
-        # Damaged: said by those who read the result.
+        # The file is damaged, which functions that read the result report.
         return
     if trained_on not in ("", dataset.fingerprint):
         raise RunError.of(
-            "the data here are not those that this run was trained on",
-            "Use the run's figures as they are. To price rows or to refit a model, train on these data.",
+            "these data are not the data on which this run was trained",
+            "The figures of the run are valid. To price rows or to refit a model, train on these data.",
         )
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """Return the rows set aside; None without any."""
+    """Return the holdout rows; None if there are none."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"
@@ -217,9 +220,7 @@ def _optional(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
-    """Return a table by its columns alone, because pandas metadata in a file could turn it into another
-    table.
-    """
+    """Read a table without its pandas metadata, which could change it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -231,29 +232,30 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
 
 
 def add_curve(path: Path, curve: pd.DataFrame) -> None:
-    """Append an epoch's curve (see :class:`fairdash.training.sweep.SweepProgress`).
+    """Append the training curve of an epoch (see :class:`fairdash.training.sweep.SweepProgress`).
 
     Raises
     ------
     StorageError
-        The disk can't be written; the existing content is unchanged.
+        The file can't be written. Its content is unchanged.
     """
     before = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
     except OSError as error:
-        # Half a line would spoil the next; where not even this can be done, nothing has been written.
+        # An incomplete line is removed, because it would damage the next line. If this also fails, nothing
+        # has been written.
         with suppress(OSError):
             os.truncate(path, before)
         raise write_error(error) from error
 
 
 def read_curves(path: Path | None) -> pd.DataFrame:
-    """Return all curves in a file; no rows without a file."""
+    """Return all training curves in a file; the result has no rows if `path` is None."""
     if path is None:
         return pd.DataFrame(columns=list(CURVE_COLUMNS))
-    # The worker may be in the middle of writing the last line.
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    lines = [json.loads(line) for line in whole.splitlines() if line]
+    # The last line is ignored if it has no line end, because a process may still be writing it.
+    complete_lines = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    lines = [json.loads(line) for line in complete_lines.splitlines() if line]
     return pd.DataFrame(lines, columns=list(CURVE_COLUMNS))

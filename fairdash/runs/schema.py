@@ -1,7 +1,7 @@
-"""Check each file of an imported run, by itself and against the run's plan.
+"""Check of the files of an imported run: each file is checked by itself and against the plan of the run.
 
-The plan determines the models, their splits and the rows of each table. A run that passes has everything that
-pages and reports use.
+The plan determines the models, their splits and the rows of each table. If a run passes all checks, it
+contains everything that pages and reports use.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
 from fairdash.utils.text import CROSS
 
-#: More of these no chart shows, and no run has.
+#: Upper limits of the numbers of λ values, models and rows. No real run or chart exceeds them.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
-#: Bytes of a file of JSON; of what grows with the training.
+#: Maximum bytes of a JSON file, and of a file that grows during the training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
@@ -64,7 +64,7 @@ _JUDGED = {
     "by": Column(low=0, high=len(COMPONENTS) - 1, may_lack=True),
 }
 _EPOCH = Column(kind=WHOLE, low=0, is_needed=False)
-#: Kind of table to what stands in its columns; of those that are judged, beside figures of measures.
+#: Map from kinds of tables to requirements for their columns.
 _TABLES: Mapping[str, Mapping[str, Column]] = {
     "members": {**_MODEL, "diverged": Column(kind=FLAG), "best_epoch": _EPOCH},
     "frame": {**_JUDGED, "best_epoch": _EPOCH},
@@ -81,7 +81,7 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
         "split": _SPLITS,
         "lr": Column(low=0),
         "weight_decay": Column(low=0),
-        # It is infinite if training diverged.
+        # The loss is infinite if the training diverged.
         "loss": Column(high=float("inf"), may_lack=True),
         "chosen": Column(kind=FLAG),
     },
@@ -90,40 +90,42 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
 
 
 def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, look: str) -> None:
-    """Reject files of a run that do not follow from its plan.
+    """Raise an error if files of a run can't be results of its plan.
 
     Parameters
     ----------
     files
-        Path in the run's folder to content, with seals and hashes already checked.
+        Map from paths in the folder of the run to contents. Their seals and hashes are already checked.
     look
-        Folder of the results.
+        Name of the folder with the results.
 
     Raises
     ------
     SchemaError
-        Describes the problem.
+        A file is invalid; the error describes the problem.
     """
-    require(status.state != DONE or look == RESULT, "it is done, and has no result")
-    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are not valid")
-    require(0 < spec.first_share <= 1, "first_share is not a share")
+    require(status.state != DONE or look == RESULT, "its status is done, but there is no result")
+    require(
+        0 <= status.fraction <= 1 and status.seconds >= 0, "its seconds or its completed share are not valid"
+    )
+    require(0 < spec.first_share <= 1, "first_share is not between 0 and 1")
     for plan in (spec.plan, spec.first):
         if plan is not None:
             require(len(plan.lams) <= MAX_LAMS, f"it has more than {MAX_LAMS} weights")
             n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
             require(n_models <= MAX_MODELS, f"it has more than {MAX_MODELS:,} models")
-    found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
+    results = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
     plan = spec.first if look != RESULT and spec.first is not None else spec.plan
-    result = _Result(found, spec, plan)
+    result = _Result(results, spec, plan)
     result.check()
-    openings = _openings(files[CONFIRMATIONS], result.plan, found) if CONFIRMATIONS in files else 0
+    openings = _openings(files[CONFIRMATIONS], result.plan, results) if CONFIRMATIONS in files else 0
     _check_log(files, openings)
     if NAME in files:
         read_json(files[NAME], most_bytes=10_000)
 
 
 class _Result:
-    """The files of a result, checked one after the other, each against those before it."""
+    """Files of a result, which are checked one after the other and compared with earlier files."""
 
     def __init__(self, files: Mapping[str, bytes], spec: RunSpec, plan: Sweep) -> None:
         self.files, self.spec, self.plan = files, spec, plan
@@ -138,9 +140,9 @@ class _Result:
         except ValueError as error:
             raise SchemaError(str(error)) from error
         self.models = _keys(members, [*_MODEL])
-        # In their order, too: that of the predictions.
+        # The models must also have the order of the predictions.
         wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
-        require(self.models == wanted, "its models are not the plan's")
+        require(self.models == wanted, "its models are not those of the plan")
         for objective in self.about.objectives:
             self._frame(f"frame-{objective}")
             self._path(f"path-{objective}")
@@ -163,34 +165,35 @@ class _Result:
         return self.files[name]
 
     def _table(self, name: str) -> pd.DataFrame:
-        """Return the table of a name such as ``frame-demographic_parity``."""
+        """Read the table with a name such as ``frame-demographic_parity``."""
         columns = _TABLES[name.partition("-")[0]]
         frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
         if "split" in frame:
-            require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
+            require((frame["split"] < len(self.parts)).all(), "it names a split that does not exist")
         return frame
 
     def _about(self, content: bytes) -> About:
         about = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
         named, roles = set(about.objectives), self.spec.source.roles
-        require(about.objective == self.plan.objective, "its objective is not the plan's")
+        require(about.objective == self.plan.objective, "its objective is not that of the plan")
         require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
-        require(len(named) == len(about.objectives), "an objective appears twice in it")
+        require(len(named) == len(about.objectives), "it names an objective twice")
         require(about.sensitive, "it has no sensitive column")
-        require(
-            len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "a column appears twice in it"
-        )
+        require(len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "it names a column twice")
         require(
             roles is None or (roles.target == about.target and roles.reads(about.sensitive)),
-            "its columns are not the data set's",
+            "its columns are not those of the data set",
         )
-        require(about.seconds >= 0, "its time is not valid")
-        require(about.drawn_from is None or about.drawn_from > 0, "it was drawn from no rows")
+        require(about.seconds >= 0, "its seconds are not valid")
+        require(
+            about.drawn_from is None or about.drawn_from > 0,
+            "the number of rows from which it was drawn is not above 0",
+        )
         require(about.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
         return about
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
-        """Parts of each split, with the number of their rows."""
+        """Return, for each split, the names of its parts and the numbers of their rows."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
         arrays = read_arrays(
             content,
@@ -207,13 +210,19 @@ class _Result:
         )
         n = len(arrays["target"])
         _are_of_rows(arrays, n)
-        require(("rows" in arrays) == (about.drawn_from is not None), "its rows were drawn from no table")
+        require(
+            ("rows" in arrays) == (about.drawn_from is not None),
+            "row numbers and the number of rows from which they were drawn do not occur together",
+        )
         if "rows" in arrays:
             rows, drawn_from = arrays["rows"], about.drawn_from or 0
             require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are not valid")
         is_missing = np.isnan(arrays["predictions"])
-        require((is_missing == is_missing[0]).all(), "models predict different rows")
-        require((arrays["part"][:, is_missing[0]] == NONE).all(), "a row has a part, and no prediction")
+        require((is_missing == is_missing[0]).all(), "not all models predict the same rows")
+        require(
+            (arrays["part"][:, is_missing[0]] == NONE).all(),
+            "a row belongs to a part of a split, but has no prediction",
+        )
         counts = [
             {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
             for part in arrays["part"]
@@ -223,7 +232,7 @@ class _Result:
         return counts
 
     def _figures(self, name: str) -> tuple[pd.DataFrame, list[Cell]]:
-        """Return the models of a table of figures, one row per model and part, and the measures of each."""
+        """Return a table of figures with one row per model and part, and the measures in its columns."""
         try:
             frame, cells, values = untidy(self._table(name))
         except ValueError as error:
@@ -236,7 +245,10 @@ class _Result:
         require(len({*cells}) == len(cells), "a measure appears twice")
         first = next(iter(of_column.values()), set())
         crossed = {each for each in of_column.keys() - set(self.about.sensitive) if CROSS in each}
-        require(all(of_column.pop(each) <= first for each in crossed), "a crossing has other measures")
+        require(
+            all(of_column.pop(each) <= first for each in crossed),
+            "a combination of attributes has other measures than the columns",
+        )
         require(
             set(of_column) == set(self.about.sensitive) and all(each == first for each in of_column.values()),
             "its measures are missing or differ between columns",
@@ -248,72 +260,91 @@ class _Result:
         )
         require((values[whole][:, of_errors, VALUE] >= 0).all(), "an error is missing")
         for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
-            require(self.parts[split].get(part) == n, f"row {k} is not of as many rows as its part has")
+            require(
+                self.parts[split].get(part) == n, f"in row {k}, the number of rows is not that of its part"
+            )
         return frame, cells
 
     def _frame(self, name: str) -> None:
         frame, self.cells = self._figures(name)
-        # A look at tariffs does not measure what they were fitted to.
-        hasty = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
+        # A preview with tariffs has no figures for the training rows.
+        is_preview_of_tariffs = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
         wanted = {
             (*model, part)
             for model in self.models
             for part in self.parts[model[2]]
-            if not (hasty and part == "train")
+            if not (is_preview_of_tariffs and part == "train")
         }
-        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
+        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not those of the models")
 
     def _path(self, name: str) -> None:
         frame, cells = self._figures(name)
         require(cells == self.cells, "it has other measures than the frame")
         fair = [each for each in self.plan.methods if each != STANDARD]
         methods = list(frame["method"].unique())
-        require(set(methods) == set(fair or [STANDARD]), "its methods are not the plan's")
+        require(set(methods) == set(fair or [STANDARD]), "its methods are not those of the plan")
         highest = max(self.plan.lams, default=0.0)
-        require((frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is wrong")
+        require(
+            (frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(),
+            "a position on the path is not valid",
+        )
         parts = [part for part in ("validation", "test") if part in self.parts[0]]
         for method in methods:
-            own = frame[frame["method"] == method]
-            stops = own[["lam", "low", "high", "share"]].drop_duplicates()
-            require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are not valid")
+            rows_of_method = frame[frame["method"] == method]
+            stops = rows_of_method[["lam", "low", "high", "share"]].drop_duplicates()
+            require(
+                stops["lam"].is_unique and (stops["lam"] == 0).any(),
+                "its positions on the path are not valid",
+            )
             wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
-            _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
+            _has_rows(
+                rows_of_method,
+                ["lam", "split", "part"],
+                wanted,
+                "a position on the path has no figures for a split or a part",
+            )
 
     def _points(self, name: str) -> None:
-        """Baselines or references: each once per split, on its test rows; tariffs also on validation rows."""
+        """Check that baselines or references have one row per split; tariffs also have validation rows."""
         frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
         else:
             require(cells == self.cells, "it has other measures than the frame")
-            require((frame["method"] == MEAN).any(), "it lacks the average")
+            require((frame["method"] == MEAN).any(), "the baseline “average” is missing")
             tariffs = frame[(frame["method"] == FAIR_TARIFF) & (frame["part"] == "validation")]
             frame = frame.drop(tariffs.index)
             lams = {(FAIR_TARIFF, lam) for lam in tariffs["lam"].tolist()}
             wanted = {(*point, j) for point in lams for j in range(len(self.parts))}
-            _has_rows(tariffs, [*_MODEL], wanted, "it lacks a split of a tariff, or has one twice")
+            _has_rows(tariffs, [*_MODEL], wanted, "a split of a tariff is missing or occurs twice")
         points = set(_keys(frame, [*_POINT]))
         wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
-        _has_rows(frame, [*_MODEL, "part"], wanted, "it lacks a split, or has one twice")
+        _has_rows(frame, [*_MODEL, "part"], wanted, "a split is missing or occurs twice")
 
     def _importance(self, name: str) -> None:
         frame = self._table(name)
         require(not frame.empty, "it has no feature")
         wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
-        _has_rows(frame, [*_MODEL, "feature"], wanted, "it lacks a feature or a model, or has one twice")
+        _has_rows(frame, [*_MODEL, "feature"], wanted, "a feature or a model is missing or occurs twice")
 
     def _tuning(self, name: str) -> None:
         frame = self._table(name)
         chosen = frame[frame["chosen"]]["split"].tolist()
-        require(sorted(chosen) == list(range(len(self.parts))), "there is not one setting per split")
+        require(
+            sorted(chosen) == list(range(len(self.parts))),
+            "it does not have exactly one selected setting per split",
+        )
 
     def _curves(self, _: str) -> None:
         content = self._take(CURVES)
         require(len(content) <= MAX_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
-            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is not of a curve")
-            require(each["method"] in self.plan.methods, "a method is not the plan's")
+            require(
+                isinstance(each, dict) and [*each] == [*CURVE_COLUMNS],
+                "a line does not belong to a training curve",
+            )
+            require(each["method"] in self.plan.methods, "a method is not in the plan")
             require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is not valid")
             require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is not valid")
             numbers = [each["mse"], each["dependence"]]
@@ -321,10 +352,10 @@ class _Result:
 
     def _set_aside(self, name: str) -> None:
         sensitive = read_json(self._take(f"{name}.json"), most_bytes=MAX_JSON)
-        require(sensitive == list(self.about.sensitive), "its columns are not the run's")
+        require(sensitive == list(self.about.sensitive), "its columns are not those of the run")
         members = self._table(name)
         points = list(dict.fromkeys(model[:2] for model in self.models))
-        require(_keys(members, [*_POINT]) == points, "its models are not the plan's")
+        require(_keys(members, [*_POINT]) == points, "its models are not those of the plan")
         arrays = read_arrays(
             self._take(f"{name}.safetensors"),
             {
@@ -342,34 +373,40 @@ class _Result:
 
 
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
-    """Number of openings of the rows set aside that it lists."""
+    """Check the record of uses ("openings") of the holdout rows, and return their number."""
     values = read_json(content, most_bytes=MAX_JSON, may_lack=True)
-    require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it lists no openings")
+    require(
+        isinstance(values, dict) and isinstance(values.get("openings"), list), "it has no list of openings"
+    )
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
         opening = _record(Confirmation, each)
-        require(opening.number == number, "its openings are not counted")
+        require(opening.number == number, "its openings are not numbered 1, 2, …")
         require(
             opening.point.method in plan.methods and opening.point.lam in (0.0, *plan.lams),
-            "a point is not the plan's",
+            "a point is not in the plan",
         )
-        require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is unknown")
+        require(
+            opening.objective in OBJECTIVES and opening.measure in REGISTRY,
+            "an objective or a measure is unknown",
+        )
         require(opening.links and opening.n > 0, "an opening has no result")
     return len(values["openings"])
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Unreadable lines are reported where the log is shown; readable lines must have the right types."""
+    """Check the types of readable lines of the log. Unreadable lines are reported where it is shown."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0
     for line in files.get(LOG, b"").splitlines():
         values = read_json(line, most_bytes=MAX_JSON)
         require(
-            isinstance(values, dict) and isinstance(values.pop("before", None), str), "a line is not an event"
+            isinstance(values, dict) and isinstance(values.pop("before", None), str),
+            "a line of the log is not an event",
         )
         opened += _record(Event, values).what == OPENED
-    require(opened <= openings, "it records more openings than are stored")
+    require(opened <= openings, "it records more openings than the file of openings")
 
 
 def _record(kind: type[Any], values: Any) -> Any:
@@ -385,13 +422,13 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
 
 
 def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError that states `what` unless exactly the expected rows occur, each once."""
-    found = _keys(frame, columns)
-    require(set(found) == wanted and len(found) == len(wanted), what)
+    """Raise a SchemaError with the text `what` unless each expected row occurs once, and no other row."""
+    keys = _keys(frame, columns)
+    require(set(keys) == wanted and len(keys) == len(wanted), what)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:
-    """Raise a SchemaError unless each array has one entry per row, and weights are above 0."""
+    """Raise a SchemaError unless each array has one entry per row and all weights are above 0."""
     for name, values in arrays.items():
         if name != PRICE:
             of_rows = -1 if name in ("predictions", "part") else 0

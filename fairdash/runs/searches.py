@@ -1,10 +1,10 @@
-"""Stored searches for settings or weights.
+"""Storage of searches for settings or for weights λ.
 
-<home>/searches/<id>/spec.json   target and data of the search
-<home>/searches/<id>/result/     its result
+<home>/searches/<id>/spec.json   what is searched, and in which data
+<home>/searches/<id>/result/     the result of the search
 
-The other files are a run's; see :mod:`fairdash.runs.store`. Searches are separate from runs, because they
-leave no models to inspect.
+The other files are those of a run; see :mod:`fairdash.runs.store`. Searches are no runs, because they have no
+models that users could inspect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.utils.records import from_plain, to_plain
 
-#: Fields of a result that are stored as they are.
+#: Fields of a result that are stored unchanged.
 _PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
 
 
@@ -35,7 +35,7 @@ class SearchSpec(JobSpec):
     Parameters
     ----------
     kind
-        Object of the search: ``"settings"`` or ``"lam"``.
+        What is searched: ``"settings"`` or ``"lam"`` (the weight λ).
     plan
         Plan of the search.
     source, created

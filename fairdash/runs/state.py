@@ -1,9 +1,9 @@
-"""State of a job: its progress and outcome, written by its process and read by pages.
+"""State of a job: its progress and its outcome. The process of the job writes them, and pages read them.
 
-<job>/status.json   progress, or outcome of the job;
+<job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
 
-sealed (:mod:`fairdash.storage.bundle`) The queue knows whether a job waits or runs
-(:mod:`fairdash.jobs.queue`), and the job's folder whether it has to stop (:mod:`fairdash.jobs.cancellation`).
+The queue knows whether a job is waiting or running (:mod:`fairdash.jobs.queue`). A file in the folder of the
+job shows that it has to stop (:mod:`fairdash.jobs.cancellation`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from fairdash.utils.text import counted
 if TYPE_CHECKING:
     from fairdash.runs.store import Job
 
-#: Time left follows the paces of so many last seconds, once so many and such a share have been worked. An
-#: estimate from the plan alone may be off by such a share.
+#: The remaining time is estimated from the pace over two periods: the last 60 and the last 180 seconds. A
+#: pace needs at least 3 seconds; it replaces the initial estimate after a tenth of the work. The initial
+#: estimate from the plan may be wrong by 30 %.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
 _LEAST = 1e-9
-#: A result that can't be written is kept in memory so long, and written again and again.
+#: If a result can't be written, fairdash tries again every second for ten minutes, with the result in memory.
 SECONDS_TO_RETRY, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 STATUS = "status.json"
@@ -52,13 +53,13 @@ class RunStatus:
     fraction
         Completed share of the work, 0 to 1.
     seconds
-        Time since the worker began.
+        Seconds for which processes have worked on the job.
     seconds_left
-        Range of the estimate; None without an estimate.
+        Lowest and highest estimate of the remaining seconds; None if there is no estimate.
     message
         Reason of the failure, for the user.
     before
-        Number of jobs ahead of it, while it is queued.
+        Number of jobs that precede it in the queue.
     """
 
     state: str
@@ -79,12 +80,12 @@ class RunStatus:
 
 
 def read_status(folder: Path) -> RunStatus:
-    """Read a job's status; OSError or ValueError if it can't be read."""
+    """Read the status of a job; OSError or ValueError if it can't be read."""
     return from_plain(RunStatus, read_sealed(folder / STATUS))
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
-    """Write a job's status, and log its end; StorageError if the disk is full."""
+    """Write the status of a job, and log its end; StorageError if the disk is full."""
     write_sealed(folder / STATUS, to_plain(status))
     if status.is_over:
         what = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
@@ -92,70 +93,71 @@ def write_status(folder: Path, status: RunStatus) -> None:
 
 
 def current_status(job: Job[Any]) -> RunStatus:
-    """Progress of a job: from its file if it has ended, otherwise from the queue."""
+    """Return the status of a job: from its file if it has ended, otherwise with the state in the queue."""
     status = job.stored_status()
     if status.is_over:
         return status
     is_away = False
     try:
-        at = queue.state_of(job.id)
+        queue_state = queue.state_of(job.id)
     except queue.UnavailableError:
-        at, is_away = None, True
-    # A worker may have finished it between the two looks.
+        queue_state, is_away = None, True
+    # The process may have ended the job after the first reading of its status.
     if (ended := job.status_if_over) is not None:
         return ended
     if is_at_work(job.folder):
         return status
     if is_away:
         return replace(status, doing="waiting for the database, which can't be reached")
-    if at is None and status.state == QUEUED:
+    if queue_state is None and status.state == QUEUED:
         return status
-    if at is not None and at.is_active:
-        if at.state == queue.WAITING and status.state == QUEUED:
-            return replace(status, before=len(at.ahead), doing=_waits_for(job, at.ahead))
+    if queue_state is not None and queue_state.is_active:
+        if queue_state.state == queue.WAITING and status.state == QUEUED:
+            return replace(status, before=len(queue_state.ahead), doing=_waits_for(job, queue_state.ahead))
         return replace(status, state=RUNNING, doing=status.doing or "starting")
-    if at is not None and at.state == queue.STOPPED:
+    if queue_state is not None and queue_state.state == queue.STOPPED:
         return replace(status, state=CANCELLED, seconds_left=None)
     ended_early = f"The process that ran this {job.label} has ended. Start it again."
     return replace(status, state=FAILED, message=ended_early)
 
 
 def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
-    """Return the reason for waiting; jobs of other owners are counted but not named."""
+    """Describe what a job waits for. The jobs of other owners are counted and not named."""
     from fairdash.runs.worker import open_job
 
     if not ahead:
         return ""
     id, *_ = ahead[0].split("-")
     try:
-        first = open_job(id, owner=job.owner)
-        of = getattr(first.spec, "source", None)
-        named = f"the {first.label} on “{of.title}”" if of and id != job.id else "its preview"
-        words = f"{named} ({first.stored_status().fraction:.0%} done)"
+        first_job = open_job(id, owner=job.owner)
+        source = getattr(first_job.spec, "source", None)
+        named = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
+        words = f"{named} ({first_job.stored_status().fraction:.0%} done)"
     except RunError:
         words = "another user's job"
     return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
 
 
 class JobContext:
-    """Context of a running job: its owner, its progress, and whether it has to stop.
+    """Context of a running job: its owner, its progress, and a check whether it has to stop.
 
     Parameters
     ----------
     ends
-        Whether the job ends with this work.
+        Whether the job ends when this work ends; false for a preview.
     """
 
     def __init__(self, job: Job[Any], *, ends: bool = True) -> None:
         self.job, self.owner, self.ends = job, job.owner, ends
         self.check = StopCheck(job.folder)
-        # The seconds before an interruption count.
+        # The seconds before an interruption are included.
         before = job.stored_status()
         self.started = time.monotonic() - before.seconds
-        #: Estimated seconds left, and the share of the work done at that time; used until the pace is known.
+        #: Initial estimate of the remaining seconds, and the share of the work that was completed at that
+        #: time.
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.fraction = 0.0
-        #: When which share of the work was done, in the last minutes.
+        #: Pairs from the last minutes: a time, and the share of the work that was completed at this time.
         self.paced: list[tuple[float, float]] = []
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
@@ -172,56 +174,58 @@ class JobContext:
         self._retry(lambda: write_status(self.job.folder, status))
 
     def progress(self, doing: str, fraction: float) -> None:
-        """Report that `fraction` of the work is completed; raise Cancelled if the user wants to stop."""
+        """Report the completed share of the work; raise Cancelled if the user has asked to stop."""
         if self.check():
             self.fraction = fraction
             self._write(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Range of the time left; None in the first seconds without an estimate.
+        """Return the lowest and the highest estimate of the remaining seconds; None without an estimate.
 
-        It covers the estimates from the pace of the last minutes, and the initial estimate until enough of
-        the work is completed.
+        The estimates come from the pace of the last minutes. Until enough of the work is completed, the
+        initial estimate is also used.
         """
         now = time.monotonic()
-        recent = [(at, done) for at, done in self.paced if at >= now - SECONDS_OF_PACE[-1]]
+        recent = [
+            (time_then, done) for time_then, done in self.paced if time_then >= now - SECONDS_OF_PACE[-1]
+        ]
         self.paced = [*recent, (now, fraction)]
-        left = []
+        estimates = []
         for seconds in SECONDS_OF_PACE:
-            at, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
-            if now - at >= SECONDS_THAT_TELL and fraction > done:
-                left.append((now - at) / (fraction - done) * (1 - fraction))
-        if self.estimate is not None and (not left or fraction < self.estimated_at + SHARE_THAT_TELLS):
-            rest = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
-            left += [rest * each for each in self.estimate]
-        return (min(left), max(left)) if left else None
+            time_then, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
+            if now - time_then >= SECONDS_THAT_TELL and fraction > done:
+                estimates.append((now - time_then) / (fraction - done) * (1 - fraction))
+        if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
+            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
+            estimates += [remaining * each for each in self.estimate]
+        return (min(estimates), max(estimates)) if estimates else None
 
     def save(self, write: Callable[[], None]) -> None:
-        """Write results; if the disk is full, wait for space rather than lose them.
+        """Write results. If the disk is full, wait for free space, so that the results are not lost.
 
         Raises
         ------
         Cancelled
-            The user wants to stop it.
+            The user has asked to stop the job.
         StorageError
-            There was no space for SECONDS_TO_RETRY.
+            The disk was full for SECONDS_TO_RETRY.
         """
 
         def wait() -> None:
             self.check(now=True)
-            self.begin("waiting for disk space: free some to continue", fraction=1.0)
+            self.begin("waiting for disk space: delete files to continue", fraction=1.0)
 
         self._retry(write, wait=wait)
 
     def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
-        """Write the progress; a temporarily full disk must not stop the work."""
+        """Write the progress. If the disk is full, the work continues."""
         status = RunStatus(
             state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )
         try:
             write_status(self.job.folder, status)
         except StorageError as error:
-            log.warning("how far it is could not be written: %s", error)
+            log.warning("the progress can't be written: %s", error)
 
     def _retry(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
         until = time.monotonic() + SECONDS_TO_RETRY
@@ -231,7 +235,7 @@ class JobContext:
             except StorageError as error:
                 if time.monotonic() > until:
                     raise
-                log.warning("to be tried again: %s", error)
+                log.warning("writing failed and is tried again: %s", error)
             wait()
             time.sleep(SECONDS_BETWEEN_TRIES)
 

@@ -1,4 +1,4 @@
-"""Store runs in one folder each, with atomic file writes and without pickle.
+"""Storage of runs: one folder per run, files that are written completely or not at all, and no pickles.
 
 <home>/runs/<id>/spec.json       data and plan
 <home>/runs/<id>/status.json     progress
@@ -12,8 +12,8 @@
 <home>/runs/<id>/cancel          exists if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process of the run, which process.json names
 
-Task, progress and results of a run are sealed (:mod:`fairdash.storage.bundle`). The order of the jobs, and
-the finished units, are in the queue (:mod:`fairdash.jobs.queue`).
+The specification, the status and the results of a run are sealed (:mod:`fairdash.storage.bundle`). The queue
+stores the order of the jobs and the finished steps (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ MAX_NAME = 80
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """Fields shared by all jobs on a data set.
+    """Fields of the specifications of all jobs on a data set.
 
     Parameters
     ----------
     source
-        Recipe for its data set.
+        Recipe of the data set.
     created
-        Time of the request, ISO 8601, UTC; by default the current time.
+        Time of the request in UTC, as ISO 8601 text; by default the current time.
     owner
         Owner of the job.
     """
@@ -91,28 +91,28 @@ class JobSpec:
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
 
     def __post_init__(self) -> None:
-        # A ValueError tells that a file is damaged.
+        # If the text is not a time, this raises a ValueError, which means that the file is damaged.
         datetime.fromisoformat(self.created)
 
     def load(self) -> Dataset:
-        """Load the data set; raise its source's errors, also if the job's owner does not have the file."""
+        """Load the data set; raise an error if the owner of the job does not have the file."""
         return self.source.load(owner=self.owner)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(JobSpec):
-    """Specification of a run, with the shared fields.
+    """Specification of a run.
 
     Parameters
     ----------
     plan
         The sweep.
     first
-        A smaller sweep at the beginning, as a quick preview.
+        A smaller sweep, which is executed first as a fast preview.
     first_share
-        Share of the rows for this sweep, drawn at random: above 0, 1 for all rows.
+        Share of the rows that the preview uses, which are drawn at random: above 0 and at most 1.
     defaults
-        Defaults from :func:`fairdash.training.defaults.current_defaults` at that time.
+        Defaults from :func:`fairdash.training.defaults.current_defaults` at the time of the request.
     """
 
     plan: Sweep
@@ -122,32 +122,33 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """Share of the work that the preview takes, 0 to 1; it grows with models, epochs and rows."""
+        """Share of the total work that the preview needs, from 0 to 1."""
         first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
         return first / (first + work_of(self.plan.models()))
 
 
 class Job(Generic[Spec]):
-    """Stored job: its folder, its progress, and a request to stop it."""
+    """Stored job, with its folder, its status, and a request to stop it."""
 
-    #: Folder of all jobs of this kind, the name of a job in messages, and the type of its specification.
+    #: Name of the folder of all jobs of this kind, word for a job in messages, and type of the specification.
     folder_name: ClassVar[str]
     label: ClassVar[str]
     spec_kind: ClassVar[type]
-    #: Queue of the job. Jobs of a few seconds, whose result a user waits for, are in the quick queue.
+    #: Queue of the job. The quick queue is for jobs of a few seconds for whose result a user waits.
     queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if the owner has no job with this id.
 
-        Without an owner, jobs of all owners are opened, for workers and deletion; pages and commands pass an
-        owner.
+        If `owner` is None, the job may belong to any owner, which worker processes and deletions need. Pages
+        and commands pass an owner.
         """
         self.id = job_id
         self.folder = self.home() / job_id
-        # The id comes from a page's address: anything but hex digits could point out of the folder.
+        # The id comes from the address of a page. With characters other than hex digits, the path could leave
+        # the folder.
         is_there = _ID.fullmatch(job_id) and (self.folder / SPEC).is_file()
-        # Somebody else's is as gone as one that never was.
+        # The message does not reveal whether another owner has a job with this id.
         if not is_there or (owner is not None and owner != self.owner):
             raise RunError.of(
                 f"This {self.label} is gone, or was made on another machine",
@@ -163,9 +164,9 @@ class Job(Generic[Spec]):
     def create(
         cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
     ) -> Self:
-        """Create a job; `files` are further files that it needs, by name.
+        """Create a job; `files` are further files that it needs, as a map from names to contents.
 
-        If a job with this `id` exists, it is returned, so simultaneous requests create only one.
+        If a job with this `id` exists, it is returned, so that simultaneous requests create only one job.
         """
         id = id or secrets.token_hex(6)
         place = cls.home() / id
@@ -189,12 +190,12 @@ class Job(Generic[Spec]):
         try:
             return str(getattr(self.spec, "owner", LOCAL))
         except RunError:
-            # Nobody who signs in is told of what can't be read.
+            # A job that can't be read is not shown to signed-in users.
             return LOCAL
 
     @property
     def spec(self) -> Spec:
-        """Specification, read once; RunError if its file can't be read."""
+        """Specification of the job, which is cached; RunError if its file can't be read."""
         try:
             path = self.folder / SPEC
             about = path.stat()
@@ -205,60 +206,60 @@ class Job(Generic[Spec]):
 
     @property
     def status(self) -> RunStatus:
-        """Progress, or how the job ended; RunError if its file can't be read."""
+        """Progress or outcome of the job; RunError if its file can't be read."""
         return current_status(self)
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """End of the job, for callers that know that no process works on it; None if it has not ended."""
+        """Status of a job that has ended; else None. No process may be working on the job."""
         status = self.stored_status()
-        # Its worker may have died between the result, which is whole, and the word that it is.
+        # The process may have ended after it stored the complete result and before it recorded this.
         if not status.is_over and (self.folder / RESULT).is_dir():
             return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:
-        """Status in its file, independent of its worker; RunError if it can't be read."""
+        """Return the status in the file; RunError if it can't be read."""
         try:
             return read_status(self.folder)
         except (OSError, ValueError, RecursionError) as error:
             raise self.damaged(STATUS) from error
 
     def lock(self, *, seconds: float = 0.0) -> AbstractContextManager[Any]:
-        """Lock that the worker holds; raises filelock.Timeout if it is held for `seconds`."""
+        """Return the lock that a working process holds; it raises filelock.Timeout after `seconds`."""
         return lock(self.folder, seconds=seconds)
 
     def is_cancelled(self) -> bool:
-        """Return whether the user asked to stop the job."""
+        """Return whether the user has asked to stop the job."""
         return is_stop_requested(self.folder)
 
     @property
     def workflow_ids(self) -> tuple[str, ...]:
-        """Names of its parts in the queue."""
+        """Names of the parts of the job in the queue."""
         return (self.id,)
 
     @property
     def can_go_on(self) -> bool:
-        """Return whether the job ended early and has finished units to build on."""
+        """Return whether the job has no result, but finished steps from which it can be resumed."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
     def units(self) -> Path:
-        """Folder of its checkpoints, by content, until the result exists."""
+        """Folder of the results of finished steps, which is deleted when the result of the job is stored."""
         return self.folder / "units"
 
     @contextmanager
     def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
-        """Folder for the result, stored completely or not at all; StorageError if the disk is full."""
+        """Yield a folder that is stored completely or not at all; StorageError if the disk is full."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
         if name == RESULT:
-            # It has all that they have found.
+            # The result contains everything that the finished steps have computed.
             shutil.rmtree(self.units, ignore_errors=True)
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
-        """Store the result, a map of names to content, completely or not at all."""
+        """Store the result, a map from names to contents, completely or not at all."""
         with self._result_folder() as folder:
             for name in files:
                 write_whole(folder / name, files[name])
@@ -271,9 +272,7 @@ class Job(Generic[Spec]):
             raise self.damaged(name) from error
 
     def _checked(self, name: str = RESULT) -> Path:
-        """Return the result's folder after checking that its files are unchanged; RunError if they were
-        changed.
-        """
+        """Return the folder of the result; RunError if a file was changed."""
         folder = self.folder / name
         try:
             check(folder)
@@ -292,12 +291,12 @@ class Job(Generic[Spec]):
 
 
 def spec_text(spec: object) -> str:
-    """Text of a job's specification, with the version that wrote it."""
+    """Return a job's specification as text, with the version of fairdash."""
     return sealed_text({"fairdash": __version__, **to_plain(spec)})
 
 
 def parse_spec(kind: type[Spec], text: str) -> Spec:
-    """Parse the text of :func:`spec_text`; ValueError or a FairdashError if it is damaged."""
+    """Read a specification from text of :func:`spec_text`; ValueError or FairdashError if it is damaged."""
     content = open_sealed_text(text)
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
 
@@ -321,44 +320,44 @@ class Run(Job[RunSpec]):
 
     @property
     def preview_id(self) -> str:
-        """Name of its preview in the queue."""
+        """Name of the preview in the queue."""
         return f"{self.id}-{FIRST}"
 
     @property
     def name(self) -> str:
-        """Name given by the user, not part of the evidence; empty without one."""
+        """Name that the user has given to the run, or "". It is not part of the evidence."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
-            # A convenience: the run is as good without it.
+            # The name is not essential, so a damaged name is ignored.
             return ""
 
     def rename(self, name: str) -> None:
-        """Rename the run, or remove its name; OptionError if it is too long or has characters not shown."""
+        """Rename the run, or remove its name; OptionError if it is too long or not printable."""
         write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
     @property
     def other_defaults(self) -> str:
-        """Sentence about former default values; empty if there are none."""
+        """Sentence on default values that have changed since the run; "" if none has changed."""
         return self.spec.plan.other_defaults(self.spec.defaults)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
-        """Append an epoch's training curve, as :func:`fairdash.runs.result.add_curve`."""
+        """Append the training curve of an epoch (see :func:`fairdash.runs.result.add_curve`)."""
         add_curve(self.folder / CURVES, curve)
 
     def curves(self) -> pd.DataFrame:
-        """All training curves so far; no rows before the first epoch has finished."""
-        kept = (self.folder / RESULT / CURVES, self.folder / CURVES)
-        return read_curves(next((each for each in kept if each.exists()), None))
+        """Return the training curves of all finished epochs."""
+        paths = (self.folder / RESULT / CURVES, self.folder / CURVES)
+        return read_curves(next((each for each in paths if each.exists()), None))
 
     @property
     def available_result(self) -> str | None:
-        """Available result: ``"result"``, ``"first"`` for the preview, or None."""
+        """Folder of the best available result: ``"result"``, ``"first"`` (the preview), or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
     @property
     def available_plan(self) -> Sweep:
-        """Return the plan of the available result, with weights as before a pilot."""
+        """Plan of the available result. Its weights λ are those before a pilot has selected others."""
         spec = self.spec
         return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
@@ -372,20 +371,20 @@ class Run(Job[RunSpec]):
             (self.folder / CURVES).unlink(missing_ok=True)
 
     def check_data(self, dataset: Dataset) -> None:
-        """Raise RunError if the run was trained on other data, which is possible for an imported run."""
+        """Raise RunError if the run was trained on other data, as an imported run may be."""
         check_data(self.folder / (self.available_result or RESULT), dataset)
 
     def read_result(self) -> SweepResult:
-        """Read the stored result, or else the preview, with a note if the defaults have changed.
+        """Read the result or, if it does not exist, the preview; add a note if defaults have changed.
 
-        RunError if there is neither or it can't be read.
+        A RunError is raised if neither exists or can be read.
         """
         try:
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
-        said = self.other_defaults
-        return replace(result, notes=(*result.notes, said)) if said else result
+        remark = self.other_defaults
+        return replace(result, notes=(*result.notes, remark)) if remark else result
 
 
 def _checked_name(name: str) -> str:
@@ -398,7 +397,7 @@ def _checked_name(name: str) -> str:
         f"Take {MAX_NAME} at most.",
     )
     checks.require(
-        stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."
+        stripped.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
     )
     checks.finish()
     return stripped

@@ -1,9 +1,9 @@
-"""Stored studies of simulations.
+"""Storage of simulation studies.
 
 <cache>/studies/<key>/spec.json       definition of the study
 <cache>/studies/<key>/<table>.parquet results so far
 
-The other files are a run's; see :mod:`fairdash.runs.store`. Everything here can be computed again.
+The other files are those of a run; see :mod:`fairdash.runs.store`. All results can be computed again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from fairdash.runs.state import CANCELLED, RunStatus
 from fairdash.runs.store import Job
 from fairdash.storage import cache_folder, write_whole
 
-#: Number of studies that are kept.
+#: Maximum number of studies that are stored.
 MAX_STUDIES = 300
 
 
 class StudyJob(Job[Study]):
-    """Study in the cache."""
+    """Simulation study, whose results are stored in the cache."""
 
     folder_name: ClassVar[str] = "studies"
     label: ClassVar[str] = "background computation"
@@ -39,33 +39,33 @@ class StudyJob(Job[Study]):
 
     @property
     def queue_name(self) -> str:  # type: ignore[override]
-        """Queue of the study: a scene takes seconds and a user waits for it; others take longer."""
+        """Queue of the study: the quick queue if the study takes only seconds and a user waits for it."""
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:
-        """Read the stored status; an unreadable study is computed again."""
+        """Return the stored status, or "cancelled" if it can't be read, so that the study starts again."""
         try:
             return super().stored_status()
         except RunError:
             return RunStatus(state=CANCELLED)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the results so far, by name."""
+        """Return the tables of the results that are already available, by name."""
         paths = self.folder.glob("*.parquet")
         return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
 
     def save(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table of the results so far."""
+        """Write a table of results, which may not be complete yet."""
         write_whole(self.folder / f"{name}.parquet", table.to_parquet(index=False))
 
 
 def create_study(study: Study) -> StudyJob:
-    """Return the study's job, created if it is new."""
+    """Return the job of a study, which is created if it does not exist."""
     return StudyJob.create(study, id=study.key)
 
 
 def find_study(study: Study) -> StudyJob | None:
-    """Return the study if someone has requested it, else None."""
+    """Return the job of a study if a user has already requested it, else None."""
     try:
         return StudyJob(study.key)
     except RunError:
@@ -73,7 +73,7 @@ def find_study(study: Study) -> StudyJob | None:
 
 
 def forget_the_oldest() -> None:
-    """Delete the oldest studies beyond the number to keep."""
+    """Delete the oldest studies if there are more than MAX_STUDIES."""
     folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
     for folder in folders[:-MAX_STUDIES]:
         shutil.rmtree(folder, ignore_errors=True)

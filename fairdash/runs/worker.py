@@ -1,7 +1,7 @@
-"""Execute one run, search, model or audit in the process that took it (:mod:`fairdash.cli.worker`).
+"""Execution of one job (such as a run or an audit) in the process that took it (:mod:`fairdash.cli.worker`).
 
-Only that process writes to the job's folder, apart from the request to stop. The steps of a long run are
-computed by separate processes (:mod:`fairdash.jobs.parallel`), with the same results.
+Only this process writes to the folder of the job, except for a request to stop. Other processes may compute
+the steps of a long run (:mod:`fairdash.jobs.parallel`); the results are the same.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from fairdash.data.dataset import Dataset
     from fairdash.training.sweep import Sweep
 
-#: Copies of the table in a process, beside the predictions of all models.
+#: Estimated number of copies of the table that a process holds in memory, besides the predictions of all
+#: models.
 TABLES_IN_MEMORY = 4
-#: Exponent of the speed of several processes, by their number: they share caches and memory.
+#: The speed of n processes is n to this power, because they share caches and memory.
 PACE = 0.7
-#: Seconds that a slow core trains for, at least: a process takes seconds to start.
+#: Several processes are used only if the training takes longer than this number of seconds on a slow core,
+#: because a process takes seconds to start.
 MIN_SECONDS = 8.0
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -55,12 +57,12 @@ log = logging.getLogger("fairdash.cli.worker")
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-#: Function that executes a job; a :data:`fairdash.jobs.steps.StepRunner` stores the results of its steps.
+#: Function that executes a job. The :data:`fairdash.jobs.steps.StepRunner` stores the results of its steps.
 Work: TypeAlias = "Callable[[SomeJob, JobContext, StepRunner], None]"
 
 
 def main(job_id: str, *, run_step: StepRunner = run_directly) -> int:
-    """Execute the run, search, model or audit called `job_id`; the exit status is 0 if it succeeds."""
+    """Execute the job with the id `job_id`; return the exit status, which is 0 after a success."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.available_result is None and job.spec.first is not None:
         work_at(job, preview, ends=False)
@@ -70,31 +72,32 @@ def main(job_id: str, *, run_step: StepRunner = run_directly) -> int:
 def work_at(
     job: SomeJob, work: Work[SomeJob], *, run_step: StepRunner = run_directly, ends: bool = True
 ) -> int:
-    """Execute a job unless another process does, record how it ended, and return the exit status.
+    """Execute a job unless another process does; record its end, and return the exit status.
 
     Parameters
     ----------
     ends
-        Whether the job ends with it in any case.
+        Whether the job ends when this work ends; false for a preview.
     """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
             if not (job.folder / SPEC).is_file():
-                # Deleted while this process was starting; taking the lock has made an empty folder.
+                # The job was deleted while this process started. The lock has created the folder again, which
+                # is empty.
                 shutil.rmtree(job.folder, ignore_errors=True)
                 return 1
             if job.status_if_over is not None:
-                # Started once more: what has ended stays as it is.
+                # The job has already ended, and its result stays unchanged.
                 return 0
             record_process(job.folder)
             return _work(job, work, run_step, JobContext(job, ends=ends))
     except Timeout:
-        log.info("another process is at this %s", job.label)
+        log.info("another process is working on this %s", job.label)
         return 0
 
 
 def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
-    """Return the owner's job with this id, of the kind given by its folder; RunError if there is none."""
+    """Return the owner's job with this id, of any kind; RunError if there is none."""
     return next((kind for kind in WORK if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
@@ -108,7 +111,7 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
     except FairdashError as error:
         context.end(FAILED, str(error))
     except Exception as error:
-        # The boundary of the process: the trace goes to the log, the user gets its number.
+        # The process catches all errors here: the log gets the traceback, and the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
         why = f"Unexpected error, logged as {error_id}."
@@ -125,7 +128,7 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
 
 
 def preview(run: Run, context: JobContext, _: StepRunner) -> None:
-    """Compute the preview of a run that begins with one."""
+    """Compute the preview of a run, if the run has one."""
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.work import slowness, work_of_plan
 
@@ -133,22 +136,24 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     if spec.first is None or run.available_result is not None:
         return
     context.begin("reading the data")
-    # The preview of a sample is a small part of a large run, and what the user waits for.
+    # The user waits for the preview. If it uses a sample of the rows or tariffs, it is only a small part of
+    # the run.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
-    whole = 1.0 if is_other_work else spec.share_of_first
-    # The slowness is measured now and at the end, because other cores may be busy at one of these times.
-    slow = slowness() if is_other_work else 1.0
+    share_of_work = 1.0 if is_other_work else spec.share_of_first
+    # The slowness of the machine is measured before and after the preview, because other processes may use
+    # the cores at one of these times.
+    slowness_before = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
     def on_progress(doing: str, share: float) -> None:
-        context.progress(f"preview: {doing}", whole * share)
+        context.progress(f"preview: {doing}", share_of_work * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         pace = processes_for(dataset, spec.plan) ** PACE
-        seconds = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
+        seconds = work_of_plan(dataset, spec.plan).seconds * min(slowness_before, slowness()) / pace
         context.estimate = (1 - UNSURE) * seconds, (1 + UNSURE) * seconds
-        context.begin("starting on all rows", fraction=spec.share_of_first)
+        context.begin("starting the training on all rows", fraction=spec.share_of_first)
     context.save(lambda: run.write_result(result, first=True))
 
 
@@ -158,15 +163,15 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
 
     spec, begun = run.spec, run.spec.share_of_first
     context.begin("reading the data", fraction=begun)
-    # Units that are done tell their curves once more.
+    # Finished steps write their curves again.
     (run.folder / CURVES).unlink(missing_ok=True)
 
     def on_curve(curve: pd.DataFrame) -> None:
         try:
             run.add_curve(curve)
         except StorageError as error:
-            # Only the plot of the training is lost; no result depends on it.
-            log.warning("a training curve could not be written: %s", error)
+            # Only the plot of the training curves is lost, and no result depends on it.
+            log.warning("a training curve can't be written: %s", error)
 
     def progress(doing: str, share: float) -> None:
         context.progress(doing, begun + (1 - begun) * share)
@@ -184,7 +189,7 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
 
 
 def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> None:
-    """Search within the training rows of the first split: its test rows and those set aside take no part."""
+    """Search with the training rows of the first split; test rows and holdout rows are not used."""
     context.begin("reading the data")
     spec = search.spec
     dataset = spec.load()
@@ -228,14 +233,14 @@ def _study(study: StudyJob, context: JobContext, _: StepRunner) -> None:
     for step in study.spec.carry_out():
         context.progress(step.doing, step.fraction)
         for name, table in step.tables.items():
-            # Studies add rows; a table that has not grown need not be written again.
+            # Studies only add rows to tables. A table with the same number of rows is not written again.
             if written.get(name) != len(table):
                 study.save(name, table)
                 written[name] = len(table)
     forget_the_oldest()
 
 
-#: Kind of job to the function that executes it; each kind has a folder in the home.
+#: Map from kinds of jobs to the functions that execute them. Each kind has a folder in the data folder.
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
     {
         **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
@@ -245,7 +250,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return a function that creates the executor of a run's steps, and its width; None for no executor."""
+    """Return functions for a run's executor and its number of processes; None if one process suffices."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec
@@ -264,9 +269,9 @@ def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def processes_for(dataset: Dataset, plan: Sweep) -> int:
-    """Return the number of processes of a run: as many as cores and memory allow, and 1 for a short run."""
+    """Return the number of processes for a run, which cores and memory limit; a short run has one."""
     if os.environ.get("FAIRDASH_NO_STANDBY") or not is_worth_sharing(dataset, plan):
         return 1
     numbers = TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows
-    # This process has the rows and the predictions, too.
+    # One process is subtracted, because this process also holds the rows and the predictions.
     return max(min(n_cores(), int(most_memory() / (8 * numbers)) - 1), 1)

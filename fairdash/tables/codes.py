@@ -1,7 +1,8 @@
-"""Detection of cells with a special meaning, such as 999 for a missing age, or 19480711 for a day.
+"""Detection of cells with a special meaning, such as 999 for a missing age, or 19480711 for 11 July 1948.
 
-The form and position of a value distinguish a code from a number: -1 below non-negative whole numbers is a
-code, or 999 far above all others. fairdash reports likely codes, and changes none without a note.
+The form of a value and its position distinguish a code from a number: -1 is a code if all other numbers are
+non-negative and whole; 999 is a code if it is far above all other numbers. fairdash reports likely codes, and
+changes none without a note.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -24,15 +25,17 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: Minimum number of rows with a code, minimum number of distinct other numbers, and maximum number of codes.
+#: Minimum number of rows with a code, minimum number of distinct values besides codes, and maximum number of
+#: codes.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
-#: Limits of integer types and huge numbers that programs such as Stata write for missing numbers.
+#: Numbers that programs such as Stata write for missing numbers: limits of integer types, and huge numbers.
 _LIMITS = frozenset(
     float(sign * number)
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: Minimum distance of a code from the other values, as a share of their range and in steps between them.
+#: Minimum distance of a code from the other values: as a share of their range, and in multiples of the median
+#: step between them.
 _GAP, _STEPS = 0.1, 5
 #: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
@@ -47,18 +50,21 @@ _YEARS, _BEGINNING = (1905, 2150), 1900
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
-#: Range of days written as numbers, and the maximum number of levels in a search for spellings.
+#: Range of days written as numbers such as 19480711; then the maximum number of levels in a search for
+#: spellings, the number of rows that are checked first, and the maximum number of levels in a sentence.
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
-#: Levels that mean a total, without capitals and accents, and the maximum share of rows with such a level.
+#: Levels that mean a total, without capitals and accents, and the maximum share of rows with a level of this
+#: kind.
 TOTALS = frozenset(
     "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
     " som".split()
 )
 _TOTALS_SHARE = 0.02
-#: Words in headers of dates, and the range of counted days (since 1970, 1960 or 1900) in such a column.
+#: Words in the headers of columns of dates. These columns may contain numbers of days since 1970, 1960 or
+#: 1900.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
-#: Words in headers of counts: a column with such a header may contain numbers of days, which are not dates.
+#: Words in the headers of counts. These columns may contain numbers of days that are not dates.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
@@ -67,12 +73,12 @@ _YOUNGEST, _OLDEST = 10, 120
 
 
 def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
-    """Return the likely codes in a column, with their numbers of rows.
+    """Return a map from the likely codes in a column to their numbers of rows.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Numbers or dates. Other columns have no codes.
+        Column of numbers or dates. For any other column, the result is empty.
     """
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return _special_days(values)
@@ -82,7 +88,8 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # In nearly every column, the smallest and the largest value show that there are no codes.
+    # In most columns, the smallest and the largest value don't have the form of a code, so the search ends
+    # here.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
             codes |= _codes_at_end(cells[np.isfinite(cells)], sign)
@@ -92,7 +99,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def _looks_special(number: float) -> bool:
-    """Return whether a number has the form of a code: 99, 998, -1, -666666666 or the limit of a type."""
+    """Return whether a number has the form of a code: 99, 998, -1, or the limit of an integer type."""
     if not np.isfinite(number):
         return False
     if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
@@ -101,40 +108,48 @@ def _looks_special(number: float) -> bool:
         return False
     text = repr(abs(float(number))).removesuffix(".0")
     digits = text.replace(".", "")
-    alike = len(set(digits)) == 1 and digits[0] in ("9" if "." in text or len(digits) < 3 else "6789")
-    nearly = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
+    is_repeated_digit = len(set(digits)) == 1 and digits[0] in (
+        "9" if "." in text or len(digits) < 3 else "6789"
+    )
+    is_nearly_all_nines = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
     return (len(digits) > 1 + ("." in text)) and (
-        alike or nearly or (len(digits) > 4 and len(set(digits)) == 1) or digits == "88"
+        is_repeated_digit
+        or is_nearly_all_nines
+        or (len(digits) > 4 and len(set(digits)) == 1)
+        or digits == "88"
     )
 
 
 def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
-    """Return the codes at the upper end (sign 1) or the lower end (sign -1) of a column's known cells."""
+    """Return the codes among the largest values (`sign` 1) or the smallest values (`sign` -1) of a column."""
     levels, counts = np.unique(sign * cells, return_counts=True)
     codes: list[int] = []
     while len(codes) < _MAX_CODES and len(levels) - len(codes) > _MIN_VALUES:
-        place = len(levels) - len(codes) - 1
-        if not _looks_special(sign * levels[place]):
+        position = len(levels) - len(codes) - 1
+        if not _looks_special(sign * levels[position]):
             break
-        codes.append(place)
+        codes.append(position)
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
-        # Consecutive negative numbers are values, for example on a bonus scale from -2 on.
+        # Consecutive negative numbers are values, for example of a bonus scale that starts at -2.
         return {}
-    # A code for missing values is far from all ordinary values, but may be near another code (98, 99).
+    # A code is far from all ordinary values, but may be close to another code, as 98 is to 99.
     while codes:
-        place = codes[-1]
-        if counts[place] >= _MIN_ROWS and _is_far_from_others(levels[: place + 1], counts[: place + 1], sign):
+        position = codes[-1]
+        if counts[position] >= _MIN_ROWS and _is_far_from_others(
+            levels[: position + 1], counts[: position + 1], sign
+        ):
             break
         codes.pop()
     return {float(sign * levels[k]): int(counts[k]) for k in codes}
 
 
 def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of these ascending numbers (times `sign`) is far from the others."""
+    """Return whether the last of ascending numbers, multiplied by `sign`, is far from the others."""
     *_, code = levels
     others = levels[:-1]
     if sign < 0 and others[-1] <= 0:
-        # A negative value below non-negative numbers is a code, unless all are single digits of a scale.
+        # A negative value whose other values are non-negative is a code, unless all numbers are single digits
+        # of a scale.
         return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
     endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
@@ -142,12 +157,12 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
         return False
     step = float(np.median(np.diff(others[-_STEPS - 1 :])))
     gap, spread = code - others[-1], others[-1] - others[0]
-    often = gap > spread or counts[-1] > 2 * counts[-2]
-    return bool(often and gap > max(_GAP * spread, _STEPS * step))
+    is_frequent = gap > spread or counts[-1] > 2 * counts[-2]
+    return bool(is_frequent and gap > max(_GAP * spread, _STEPS * step))
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
-    """Count zeros in ages or years, or years 1900, that are separated from the other values by a gap."""
+    """Count the cells of 0 or 1900 in a column of ages or years whose other values are far above."""
     others = cells[cells > first]
     low, high = float(others.min(initial=np.inf)), float(others.max(initial=-np.inf))
     # The header is checked last, because this check is the slowest.
@@ -171,26 +186,26 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
-        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
-        if count >= _MIN_ROWS and far:
+        is_far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        if count >= _MIN_ROWS and is_far:
             codes[day] = count
     return codes
 
 
 def written(code: float | np.datetime64) -> str:
-    """Format a code as in a file."""
+    """Format a code in the way in which files contain it."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
 
 
 def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
-    """Return whether a column contains row numbers, from 0 or 1 on, in any order.
+    """Return whether a column contains row numbers, in any order, that start at 0 or 1.
 
     Parameters
     ----------
     gaps
-        Whether numbers may be missing, as in R after rows are removed.
+        Whether the row numbers may have gaps, as after rows are removed in R.
     """
     if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
         return False
@@ -212,12 +227,12 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 
 def doubts_about(values: pd.Series) -> list[str]:
-    """Return sentences on values of a column that probably have a special meaning."""
+    """Return sentences on values that probably have a special meaning in a column."""
     remark = said_of_codes(values)
     if day_numbers(values) is not None:
         remark.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
-            "dates are used as numbers unless you use them as a year or as an age."
+            "dates are used as numbers unless you use them as years or ages."
         )
     remark += _said_of_counted_days(values)
     levels = _levels(values)
@@ -238,7 +253,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence if a column whose name suggests dates may contain numbers of days."""
+    """Return a sentence if a column with the name of a date may contain numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -256,19 +271,19 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
 
 
 def is_plain_number(values: pd.Series) -> bool:
-    """Return whether a column contains numbers other than truth values."""
+    """Return whether a column contains numbers; truth values are not numbers."""
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
-    """Return the dates in a column of numbers such as 19480711; None for any other column.
+    """Return a column of numbers such as 19480711 as dates; None for any other column.
 
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
     """
     if not is_plain_number(values):
         return None
-    # If a column has no known cell, this comparison is false too.
+    # This comparison is also false if all cells are missing.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
     known = values.dropna()
@@ -282,7 +297,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
 
 
 def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
-    """Return groups of levels that differ only in capitals or spaces, with the most frequent spelling first.
+    """Return groups of levels that differ only in capitals or spaces, the most frequent level first.
 
     `levels` are the column's levels; by default they are computed.
 
@@ -296,8 +311,8 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
     if len(groups) == len(levels):
         return []
     counts = values.value_counts()
-    alike = (group for group in groups.values() if len(group) > 1)
-    return [sorted(group, key=lambda level: (-counts[level], level)) for group in alike]
+    groups_of_spellings = (group for group in groups.values() if len(group) > 1)
+    return [sorted(group, key=lambda level: (-counts[level], level)) for group in groups_of_spellings]
 
 
 def _levels(values: pd.Series) -> list[str]:
@@ -312,25 +327,25 @@ def _levels(values: pd.Series) -> list[str]:
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces; "" if there are none."""
-    if not (alike := spellings(values, levels)):
+    if not (groups := spellings(values, levels)):
         return ""
-    rows = int(values.isin([each for group in alike for each in group]).sum())
-    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
+    rows = int(values.isin([each for group in groups for each in group]).sum())
+    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in groups[:_MAX_SHOWN])
     return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Replace each group of :func:`spellings` by its most frequent spelling, and return a note."""
-    alike = spellings(values)
-    first = {other: group[0] for group in alike for other in group}
-    changed = values.astype(object).map(lambda cell: first.get(cell, cell))
+    """Return a column with one level for each group of :func:`spellings`, and a note."""
+    groups = spellings(values)
+    new_level = {other: group[0] for group in groups for other in group}
+    changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))
     count = int((changed != values.astype(object))[values.notna()].sum())
-    shown = ", ".join(f"“{group[0]}”" for group in alike)
+    shown = ", ".join(f"“{group[0]}”" for group in groups)
     return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column in which likely codes are missing cells, and a note."""
+    """Replace likely codes by missing cells; return the column and a note."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
     shown = ", ".join(map(written, codes))

@@ -1,7 +1,7 @@
 """Profiles of columns for the preview, and notes on the target before training.
 
 >>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
-('“cost” is zero in 88 % of the rows: squared error then depends mostly on the few others.',)
+('“cost” is zero in 88 % of the rows: a squared error depends mostly on the few other rows.',)
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class ColumnProfile:
     kind
         Type of the column's cells, in plain words.
     n_missing, n_distinct
-        Number of missing cells, and number of distinct values in the other cells (0 for the kind "other").
+        Number of missing cells, and number of distinct values among the known cells (0 for the kind "other").
     minimum, mean, maximum
         Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
-        exposure, the mean is weighted by it, unless the column contains totals over the exposure.
+        exposure, it weights the mean, unless the cells are totals over the exposure period.
     histogram
-        For numbers, counts of rows in twelve equal intervals between minimum and maximum; for text, counts of
-        the twelve most frequent levels; empty for other kinds.
+        Numbers of rows: for numbers, in twelve equal intervals between minimum and maximum; for text, in the
+        twelve most frequent levels; empty for other kinds.
     """
 
     name: str
@@ -85,14 +85,14 @@ def profile_table(
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of each row, above 0, which weights all means except the mean exposure.
+        Exposure of each row, above 0. It weights all means, except the mean exposure and the means of totals.
     totals
-        Columns with totals over the exposure. The mean of a total is unweighted, because a weighted mean
-        would count the length of a policy twice.
+        Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
+        because a weighted mean would count the length of a policy twice.
     """
-    alike = set(totals) if weight is None else {*totals, weight.name}
+    unweighted = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
-        _profile(frame[name], None if weight is None or name in alike else weight.to_numpy(dtype=float))
+        _profile(frame[name], None if weight is None or name in unweighted else weight.to_numpy(dtype=float))
         for name in frame.columns
     )
 
@@ -106,11 +106,11 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # The sum of numbers near the largest float overflows to infinity, which is the correct mean.
+        # The sum of numbers near the largest float overflows, and the mean is then infinite.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # A histogram has no intervals if its numbers are near the largest float.
+        # If the numbers are near the largest float, numpy can't divide their range into intervals.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -129,15 +129,16 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 #: Number of quantile groups in FairQuant.
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
-#: Share of the total in the largest 1 % of costs that indicates a heavy tail. For normal or exponential
-#: costs, the share is less than a twelfth.
+#: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
+#: distances from the median. For normal or exponential costs, the share is less than a twelfth.
 _FREQUENT_SHARE = 0.15
-#: Minimum number of rows beyond a quantile in a remark, so that the quantile reveals no single person.
+#: A remark states a quantile only if at least this many rows lie beyond it, so that it reveals no single
+#: person.
 _MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Return sentences on a target with many zeros or a heavy tail; fairdash changes neither zeros nor tail.
+    """Return sentences that warn of many zeros or of a heavy tail in the target; fairdash changes neither.
 
     Parameters
     ----------
@@ -150,15 +151,15 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     if zeros >= _MANY_ZEROS:
         remarks.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
-            "squared error then depends mostly on the few others."
+            "a squared error depends mostly on the few other rows."
         )
-    sizes = np.sort(np.abs(cells - np.median(cells)))[::-1]
-    top = max(len(cells) // 100, 1)
-    share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
+    distances = np.sort(np.abs(cells - np.median(cells)))[::-1]
+    n_largest = max(len(cells) // 100, 1)
+    share = float(distances[:n_largest].sum() / distances.sum()) if distances.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _FREQUENT_SHARE:
-        beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
+        limit = f" (beyond {np.quantile(cells, 0.99):.3g})" if n_largest >= _MIN_BEYOND else ""
         remarks.append(
-            f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
+            f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the median{limit} make up "
             f"{100 * share:.0f} % of all distances from it. These values are used unchanged, never clipped."
         )
     return tuple(remarks)
@@ -173,12 +174,13 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # Rounding may put a product just below a whole number, so 1e-9 is added before the floor.
+    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before the
+    # floor.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Return a sentence on the distinct quantile groups of a sensitive column (:func:`quantile_support`)."""
+    """Return a sentence on the number of distinct quantile groups of a sensitive column."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

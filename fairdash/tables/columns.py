@@ -1,4 +1,4 @@
-"""Requirements for each column role, shared by the Data page, data sets and estimators."""
+"""Requirements for the columns in each role. The Data page, data sets and estimators use them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Role of columns that training uses and no predictor receives. Without a penalty, they may be constant.
+#: Role of columns that training uses and that no predictor receives. If there is no penalty, they may be
+#: constant.
 SENSITIVE_FEATURE = "sensitive feature"
 
-#: Largest usable magnitude: squares of larger numbers overflow a 64-bit float.
+#: Largest absolute value of a number: the squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
-#: Maximum number of levels to check in a text column: one with more levels identifies rows.
+#: Maximum number of levels of a text column that is checked for classes. A column with more levels identifies
+#: rows.
 _MAX_TEXTS = 10_000
 #: Types of levels that JSON, and therefore a model's file, can store.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
-    """List the problems of a float column in its role: missing or infinite cells, or a single value.
+    """List the problems of a float column in a role: missing cells, infinite cells, or a single value.
 
-    A constant prediction can be audited: it depends on no other column. An exposure must be above zero,
-    because rates are divided by the exposure. Rows without exposure are never left out silently, because they
+    A prediction may be constant, and can be audited: it depends on no other column. An exposure must be above
+    zero, because targets are divided by it. Rows without exposure are never left out silently, because they
     may contain claims.
 
     Parameters
@@ -48,18 +50,20 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
     column, cells = str(values.name), values.to_numpy(dtype=float)
     missing, infinite = np.isnan(cells), np.isinf(cells)
     hint = {
-        EXPOSURE: "Correct these cells or take the rows out of the file, or choose no exposure.",
+        EXPOSURE: "Correct these cells, delete these rows from the file, or choose no exposure.",
         PREDICTION: "Drop these rows, fill the cells in the file, or choose no existing prediction.",
         TIME: "Drop these rows, fill the cells in the file, or choose no time.",
-        SENSITIVE_FEATURE: "Leave these rows out, or fill the cells that are NaN.",
+        SENSITIVE_FEATURE: "Leave these rows out, or fill their missing cells.",
     }.get(role, "Drop these rows, or fill the cells in the file.")
-    faults = [(missing, f"the {role} has missing cells")]
+    masks_and_problems = [(missing, f"the {role} has missing cells")]
     if role == EXPOSURE:
-        faults.insert(0, (infinite, "infinite numbers can't be used"))
+        masks_and_problems.insert(0, (infinite, "infinite numbers can't be used"))
         below = (cells <= 0) & ~infinite
-        faults.append((below, "the exposure must be above zero, and in some rows it is not"))
+        masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
-    problems += [_droppable(column, which, what, hint, lines) for which, what in faults if which.any()]
+    problems += [
+        _droppable(column, which, what, hint, lines) for which, what in masks_and_problems if which.any()
+    ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
     return problems
@@ -69,12 +73,12 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Report a column in which all known numbers are equal."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
-    what = f"the {role} holds the same value in every row, so dependence on it is undefined"
+    what = f"the {role} has the same value in every row, so dependence on it is undefined"
     return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
-    """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
+    """Report the infinite cells of a column; `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
     return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
 
@@ -91,12 +95,12 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows selected by `which`; an empty list if lines are unknown."""
+    """Return the lines of the first five rows that `which` selects; [] if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
 def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
-    """Yield the problems of a training column in a numeric role."""
+    """Yield the problems of a column that training uses in a numeric role."""
     if values.dtype == np.float64:
         yield from role_problems(values, role=role)
         yield from _too_large(values)
@@ -109,12 +113,12 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Yield the problems of a column with the group of each row, of any type; `lines` has shape (n,)."""
+    """Yield the problems of a column of groups, which may have any type; `lines` has the shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
             what="rows without a group",
-            hint="Fill these cells in the file. Give a row without a group its own value.",
+            hint="Fill these cells in the file. For a row without a group, enter a value of its own.",
             column=str(values.name),
             lines=first_lines(missing, lines),
             count=int(missing.sum()),
@@ -128,7 +132,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Yield the problems of a training column as a feature; the levels of a category must share a type."""
+    """Yield the problems of a column as a feature; the levels of a category must have one of these types."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -140,7 +144,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
 
 
 def number_problems(values: pd.Series) -> Iterator[Problem]:
-    """Yield the problems of a numeric column, except missing cells."""
+    """Yield the problems of a numeric column. Missing cells are no problem."""
     infinite = np.isinf(_floats(values))
     if infinite.any():
         yield infinite_problem(str(values.name), infinite)
@@ -200,7 +204,7 @@ def require_unique(table: pd.DataFrame) -> None:
 
 
 def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
-    """Convert all columns to kinds that can be encoded (numbers, categories or text), and retain all rows.
+    """Convert all columns to kinds that can be encoded (numbers, categories or text), and keep all rows.
 
     Parameters
     ----------
@@ -210,10 +214,10 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     Raises
     ------
     DataError
-        A column has dates or other unsupported types, infinite or too large numbers, numbers mixed with text,
-        or text instead of numbers.
+        A column contains dates or another unsupported type, numbers that are infinite or too large, a mixture
+        of numbers and text, or text instead of numbers.
     """
-    clean, checks = {}, Checks(DataError)
+    converted, checks = {}, Checks(DataError)
     for name in table.columns:
         column = _as_numbers_or_text(table[name]).rename(str(name))
         if name in numbers and not is_number(column):
@@ -221,28 +225,29 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
                 checks.problems.append(_not_numbers(column))
             column = pd.Series(np.nan, index=column.index)
         checks.problems += feature_problems(column, levels=_LEVELS_OF_A_FILE)
-        clean[name] = column
+        converted[name] = column
     checks.finish()
-    return pd.DataFrame(clean, index=table.index, columns=table.columns)
+    return pd.DataFrame(converted, index=table.index, columns=table.columns)
 
 
 def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
-    """Return sensitive features as numbers, (n, d), with classes as indicator columns (0 or 1).
+    """Return sensitive features as numbers (n, d). A class becomes an indicator column of 0 and 1.
 
     Parameters
     ----------
     values
         Sensitive features as array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
-        Name in messages for columns that have no name.
+        Name that messages use for a column without a name.
     fewest
-        Minimum number of rows of a class. Smaller classes are merged. For rows that training does not use,
-        pass 0.
+        Minimum number of rows per class: smaller classes are merged. Pass 0 for rows that training does not
+        use.
 
     Raises
     ------
     DataError
-        A column has numbers stored as text, too many classes, or missing, infinite or too large numbers.
+        A column has too many classes, numbers that are stored as text, or numbers that are missing, infinite
+        or too large.
     """
     values = as_pandas(values)
     if not isinstance(values, (pd.Series, pd.DataFrame)):
@@ -250,7 +255,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if values.ndim not in (1, 2):
             raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
     table, checks = pd.DataFrame(values), Checks(DataError)
-    problems: list[NDArray[np.float64]] = []
+    columns: list[NDArray[np.float64]] = []
     for position, label in enumerate(table.columns):
         title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
         column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
@@ -265,15 +270,15 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         else:
             checks.problems.append(_not_numbers(column))
             continue
-        problems.extend(numbers.values())
+        columns.extend(numbers.values())
         first = pd.Series(next(iter(numbers.values())), name=title)
         checks.problems += outcome_problems(first, SENSITIVE_FEATURE)
     checks.finish()
-    return np.stack(problems, axis=1)
+    return np.stack(columns, axis=1)
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Convert a column of objects to numbers if all its cells are numbers; return others unchanged."""
+    """Convert a column of objects to numbers if all its cells are numbers; else return it unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -299,7 +304,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a column; None for other content, and for text that a fix can convert to numbers.
+    """Return the classes of a text column; None for other columns, and for text that a fix can convert.
 
     Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 
@@ -310,7 +315,7 @@ def as_classes(values: pd.Series) -> Classes | None:
         return None
     counts = values.value_counts()
     if getattr(values.dtype, "ordered", False):
-        # An ordered category was chosen on purpose, so its levels are not checked.
+        # The user has chosen an ordered category on purpose, so its levels are not checked.
         return classes_of(values)
     if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
@@ -319,16 +324,16 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return each row's class code as float64, NaN if missing, or the problem of the column in its role."""
+    """Return the code of each row's class as float64, NaN if it is missing; or a problem of the column."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
     hint = "Merge classes in the file, or choose another column."
-    return Problem(what=f"the {role} is read as classes, and {why}", hint=hint, column=str(values.name))
+    return Problem(what=f"the {role} is treated as classes, and {why}", hint=hint, column=str(values.name))
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return notes by column name; the indicator column of a class gets the note of the original column.
+    """Return notes by column name. The note of a column also applies to the indicator columns of its classes.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

@@ -1,7 +1,7 @@
-"""Rates per unit of exposure, and detection of the column that identifies policies with several rows.
+"""Rates per unit of exposure, and detection of the column with policy numbers if policies have several rows.
 
-A policy that lasts half a year has half as much time for claims as a full year. With the rate y = N / w as
-the target and the exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the
+A policy of half a year can have claims for only half as long as a policy of a full year. With the rate y = N
+/ w as the target and the exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the
 weighted Poisson deviance of the rates equals the deviance of the counts with offset ln w.
 
 >>> import pandas as pd
@@ -12,10 +12,11 @@ False
 >>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
 True
 
-The cells of a column, not its name, show that it contains policy numbers. A column of policy numbers has many
-values, each in a few rows, and rows with the same value agree in the columns that describe a policy: sex,
-region, vehicle. Rows with the same place agree only in the place, rows with the same vehicle model only in
-the vehicle, and rows with the same date, age or amount in almost no column.
+The cells of a column show whether it contains policy numbers; its name is not needed. A column of policy
+numbers has many values, each in a few rows, and rows with the same value agree in the columns that describe a
+policy: sex, region, vehicle. In contrast, rows from the same place agree only in the columns on the place;
+rows with the same vehicle model agree only in the columns on the vehicle; and rows with the same date, age or
+amount agree in almost no column.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -46,7 +47,7 @@ _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 #: Minimum share of zeros in a column of totals: most policies have no claim.
 _MANY_ZEROS = 0.5
 
-#: Options for negative amounts: use them unchanged, count them as 0, or leave out the rows.
+#: Options for negative amounts: use them unchanged, replace them by 0, or leave out their rows.
 AS_THEY_ARE, FLOOR, DROP_NEGATIVE = "as_they_are", "floor", "drop_negative"
 OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
 
@@ -59,8 +60,9 @@ def can_be_rate(target: pd.Series) -> bool:
 def looks_like_total(target: pd.Series) -> bool:
     """Return whether a column contains counts or totals that grow with the exposure, and not a rate.
 
-    Counts are whole numbers of at least 0. Totals are 0 in at least half of the rows, and fewer than half of
-    the other amounts are negative, such as recoveries. A column with the name of a rate has neither.
+    Counts are whole numbers of at least 0. A total is 0 in at least half of the rows, and less than half of
+    the other amounts are negative (such as recoveries). A column whose name means a rate contains neither
+    counts nor totals.
     """
     if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False
@@ -72,7 +74,7 @@ def looks_like_total(target: pd.Series) -> bool:
 
 
 def holds_counts(cells: np.ndarray) -> bool:
-    """Return whether all numbers of an array are whole and none is below zero."""
+    """Return whether an array contains only whole numbers of at least zero."""
     finite = cells[np.isfinite(cells)]
     return len(finite) > 0 and bool((finite >= 0).all() and (finite == np.round(finite)).all())
 
@@ -80,17 +82,17 @@ def holds_counts(cells: np.ndarray) -> bool:
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of distinct policy numbers in a column, and maximum average number of rows of a policy.
+#: Minimum number of distinct policy numbers in a column, and maximum average number of rows per policy.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
-#: At least 95 % of the rows must have a value that occurs at most 4 times as often as the average value, or
-#: at most 12 times. Measurements and places have values that are more frequent.
+#: Measurements and places have very frequent values, and policy numbers don't: at least 95 % of the rows must
+#: have a value that occurs in at most 12 rows, or in at most 4 times as many rows as the average value.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
-#: Maximum and minimum number of pairs of rows with the same value that are compared.
+#: Maximum and minimum number of pairs of rows with equal values that are compared.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: Minimum agreement beyond chance that shows that a column describes the policy, and minimum share and number
-#: of such columns.
+#: A column describes the policy if the agreement beyond chance is at least this; then the minimum share and
+#: the minimum number of columns that describe the policy.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
-#: Meanings of columns whose values differ between the rows of a policy.
+#: Meanings of columns whose values may differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
 _OF_PEOPLE = frozenset({"age", "driver_age", "protected"})
 #: Meanings of columns that can't be policy numbers.
@@ -131,7 +133,8 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
     frame
         The table, shape (n, columns), with unique names.
     but
-        Columns that have another role, such as the price, and are used only to compare rows.
+        Columns that have another role, such as the price. They can't contain policy numbers, and are used
+        only to compare rows.
     """
     best = None
     for name in frame.columns:
@@ -146,14 +149,14 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
-    """Return a code for each row's value, (n,); None if the column does not look like policy numbers."""
+    """Return an integer code for each row's value, (n,); None if the column can't contain policy numbers."""
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None
-    few = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
-    if few.nunique() < min(len(few), n) / _MAX_ROWS_EACH:
+    sample = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
+    if sample.nunique() < min(len(sample), n) / _MAX_ROWS_EACH:
         return None
-    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (few, values)):
+    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (sample, values)):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     sizes = np.bincount(codes)
@@ -169,19 +172,20 @@ def _are_whole(values: pd.Series) -> bool:
 
 
 def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
-    """Return whether rows with equal values agree like rows of a policy, or the name means policies."""
-    # Pairs are random, because neighbouring rows often belong to one policy even if a value has many.
+    """Return whether a column's name means policies, or rows with equal values agree in other columns."""
+    # Pairs are drawn at random: neighbouring rows often belong to one policy, even if many policies share a
+    # value.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
-    same = np.flatnonzero(codes[order][1:] == codes[order][:-1])
-    if len(same) < _MIN_PAIRS or is_named:
-        return is_named and len(same) >= _MIN_PAIRS
-    same = same[np.unique(np.linspace(0, len(same) - 1, _MAX_PAIRS).astype(int))]
+    pairs = np.flatnonzero(codes[order][1:] == codes[order][:-1])
+    if len(pairs) < _MIN_PAIRS or is_named:
+        return is_named and len(pairs) >= _MIN_PAIRS
+    pairs = pairs[np.unique(np.linspace(0, len(pairs) - 1, _MAX_PAIRS).astype(int))]
     agreeing = []
     for other in frame.columns:
         meanings = set(meanings_of(other))
         if str(other) == name or meanings & _OF_ROWS:
             continue
-        agreement = _agreement(frame[other], order[same], order[same + 1])
+        agreement = _agreement(frame[other], order[pairs], order[pairs + 1])
         if agreement is None:
             continue
         if agreement < _AGREE and meanings & _OF_PEOPLE:
@@ -191,29 +195,31 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return the agreement beyond chance of two sets of rows, at most 1; None if the values can't show it.
+    """Return how far paired rows agree beyond chance, at most 1; None if the values can't show this.
 
-    It is the rank correlation for numbers, and the share of equal cells, corrected for chance, for text.
+    The agreement is the rank correlation of numbers, or the share of pairs with equal text, corrected for
+    chance.
     """
     kind = kind_of(values)
-    both = values.iloc[np.concatenate([first, second])]
-    if kind not in (*NUMBERS, "text") or both.nunique() < 2 or both.isna().mean() > 0.5:
+    cells = values.iloc[np.concatenate([first, second])]
+    if kind not in (*NUMBERS, "text") or cells.nunique() < 2 or cells.isna().mean() > 0.5:
         return None
     if kind == "text":
-        codes = pd.factorize(both)[0]
+        codes = pd.factorize(cells)[0]
         chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
         equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
-        # If a column has as many levels as rows, no pair is equal by chance.
+        # `chance` is the share of equal pairs that is expected if the pairs are drawn at random from all
+        # rows.
         return (equal - chance) / (1 - chance)
-    ranks = as_floats(both).rank().fillna(0.0).to_numpy()
-    one, two = ranks[: len(first)], ranks[len(first) :]
-    if np.ptp(one) == 0 or np.ptp(two) == 0:
+    ranks = as_floats(cells).rank().fillna(0.0).to_numpy()
+    first_ranks, second_ranks = ranks[: len(first)], ranks[len(first) :]
+    if np.ptp(first_ranks) == 0 or np.ptp(second_ranks) == 0:
         return None
-    return float(np.corrcoef(one, two)[0, 1])
+    return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
-    """Return target ÷ exposure under the target's name, and a sentence that describes the division."""
+    """Return the target divided by the exposure, under the target's name, and a sentence on the division."""
     total, whole = float(target.sum()), float(exposure.sum())
     sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
@@ -228,12 +234,12 @@ def unit_of_rate(target: str, exposure: str) -> str:
     >>> unit_of_rate("€", "years"), unit_of_rate("", "")
     ('€ per year', 'per unit of exposure')
     """
-    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
-    return f"{target} per {one}".strip()
+    unit = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
+    return f"{target} per {unit}".strip()
 
 
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
-    """Divide columns with too large numbers by a power of ten, and add the power to their units."""
+    """Divide columns of very large or very small numbers by a power of ten, and add it to their units."""
     for column, values in columns.items():
         exponent = _exponent_of_scale(values)
         if exponent:
@@ -243,7 +249,7 @@ def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[st
 
 
 def _exponent_of_scale(values: pd.Series) -> int:
-    """Return the exponent e, usually 0, for which the squares of the values ÷ 10ᵉ fit a float."""
+    """Return the exponent e for which values ÷ 10ᵉ are in the range of 32-bit floats; usually 0."""
     if values.dtype != np.float64:
         return 0
     largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))

@@ -1,7 +1,7 @@
-"""Feature selection: columns to use, columns that are left out or in doubt, and fixes that make them usable.
+"""Selection of features: which columns are used, left out or in doubt, and which fixes make them usable.
 
-A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or cut
-more finely.
+A feature is in doubt if it contains the sensitive column in another form: as a copy, or rescaled, recoded or
+divided more finely.
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
@@ -25,28 +25,28 @@ from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_d
 from fairdash.tables.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.utils.text import counted, few
 
-#: A category whose levels exceed this share of the rows identifies rows and is not informative.
+#: A category with more levels than this share of the number of rows identifies rows, and is not informative.
 IDENTIFIER_SHARE = 0.5
-#: Minimum number of levels of an identifier, because small tables have few rows.
+#: A category with fewer levels is not taken for an identifier, because small tables have few rows.
 MIN_IDENTIFIERS = 20
 #: Maximum number of levels of a feature, because each level becomes an input of the network.
 MAX_LEVELS = 500
 
-#: Table, or map of names to columns.
+#: Table, or map from names to columns.
 Columns = pd.DataFrame | Mapping[str, pd.Series]
 
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "almost as many levels as rows, like an identifier"
 
-#: Probability below which a coincidence counts as impossible.
+#: A coincidence counts as impossible if its probability is below this number.
 CHANCE = 1e-6
-#: Minimum rank correlation of two columns that order nearly every pair of rows alike.
+#: Two columns have the same order if the rank correlation is above this number.
 _SAME_ORDER = 0.9999
-#: Minimum rank correlation that a sample of rows from two columns with the same order always reaches.
+#: If two columns have the same order, their rank correlation in a sample of rows is always above this number.
 _NEARLY_SAME = 0.99
-#: Minimum number of known cells for a report of leakage, unless half of all cells are known.
+#: Leakage is reported only if at least this many cells, or at least half of all cells, are not missing.
 _MIN_KNOWN = 50
-#: Number of rows in a quick preliminary check, which shows for most features that there is no leakage.
+#: Number of rows in a fast preliminary check, which rules out leakage for most features.
 FEW = 2000
 
 
@@ -64,7 +64,7 @@ def choose_features(
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     notes
-        List to which notes are added on the features left out and on the coding of truth values.
+        List to which notes are added: on features that are left out, and on the coding of truth values.
     """
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
@@ -92,9 +92,7 @@ def choose_features(
     ]
     notes += truths
     if bands:
-        notes.append(
-            f"{counted(len(bands), 'column')} of bands, as categories in their order ({few(bands)})."
-        )
+        notes.append(f"{counted(len(bands), 'column')} of bands, used as ordered categories ({few(bands)}).")
     return columns, problems
 
 
@@ -110,11 +108,11 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         codes, levels = pd.factorize(values)
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
-        # A missing cell has code -1, which selects the last element, NaN.
-        place = np.append(pd.Index(order).get_indexer(levels), -1)
+        # A missing cell has the code -1, which selects the last element of `place`, also -1.
+        new_code = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(
-            pd.Categorical.from_codes(place[codes], dtype=dtype), index=values.index, name=values.name
+            pd.Categorical.from_codes(new_code[codes], dtype=dtype), index=values.index, name=values.name
         )
     if kind != "number" and not values.isna().any():
         return values.astype(np.int64)
@@ -124,15 +122,15 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
 def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
-    """Report features that determine a sensitive column; both arguments map names to columns."""
-    # A column with another problem is checked after the user has fixed that problem.
-    sound = {
+    """Yield a problem for each feature that determines a sensitive column."""
+    # Columns with another problem are left out here, and checked after the user has solved this problem.
+    without_problems = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
-    for name, column in find_leakage(features, sound):
+    for name, column in find_leakage(features, without_problems):
         yield Problem(
             what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
-            "possibly rescaled, recoded or more finely divided",
+            "possibly rescaled, recoded or divided more finely",
             hint="Leave it out, or keep it to study this effect.",
             column=name,
             fixes=(Fix("leave_out", name), Fix("keep", name)),
@@ -140,17 +138,17 @@ def leakage_problems(
 
 
 def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
-    """Return the problems of columns that a fix can make usable: dates, identifiers, numbers stored as text.
+    """Return the problems that a fix can solve: columns of dates, identifiers, or numbers stored as text.
 
-    The table can be used without these fixes. Each problem lists the fixes that add the column as a feature.
+    The fixes are optional. Each problem lists the fixes with which the column can be a feature.
     """
     proposals: list[Problem] = []
-    ways: tuple[Fix, ...]
+    fixes: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
         if sentence := said_of_codes(values):
-            hint = "Make these cells missing, or leave them if the values are right."
+            hint = "Mark these cells as missing, or leave them unchanged if the values are right."
             proposals.append(
                 Problem(
                     what=sentence[0].partition("” ")[2].partition(".")[0],
@@ -163,39 +161,41 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             proposals.append(
                 Problem(
                     what=alike,
-                    hint="Write them alike, or leave them if they are different.",
+                    hint="Use one spelling, or leave the levels unchanged if they differ in meaning.",
                     column=name,
                     fixes=(Fix("spelling", name),),
                 )
             )
         if can_convert(values):
-            # With two levels, such as 0 and 1, a category and a number are equivalent.
+            # If there are only two levels, such as 0 and 1, categories and numbers give the same model.
             if values.nunique() <= 2:
                 continue
             what, hint = (
-                "the feature holds numbers as text",
+                "the feature contains numbers that are stored as text",
                 "Convert it. Cells that are not numbers become missing.",
             )
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
-                what = "the feature holds numbers that are kept as categories"
-                hint = "Convert it if their size has meaning, or leave it if they are codes."
-            ways = conversions(values)
-        elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
-            doubt, hint = use_of_dates(ways)
+                what = "the feature contains numbers that are stored as categories"
+                hint = (
+                    "Convert it if the size of the numbers has a meaning; leave it if the numbers are codes."
+                )
+            fixes = conversions(values)
+        elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
+            doubt, hint = use_of_dates(fixes)
             what = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
-            what, hint, ways = (
+            what, hint, fixes = (
                 "dates are written as numbers",
-                "Use them as a year or as an age.",
+                "Use the dates as years or ages.",
                 date_fixes(values),
             )
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
             what = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
-            ways = (Fix("keep", name),)
+            fixes = (Fix("keep", name),)
         else:
             continue
-        proposals.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+        proposals.append(Problem(what=what, hint=hint, column=name, fixes=fixes))
     return tuple(proposals)
 
 
@@ -239,19 +239,21 @@ def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, s
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive column.
 
-    A feature determines a sensitive column if rows with the same feature value always share one sensitive
-    value, in more rows than chance explains, or if both columns order the rows in the same or the opposite
-    way, or if the feature is missing exactly where the sensitive column has one of its two values.
+    A feature determines a sensitive column in three cases: rows with equal feature values always have equal
+    sensitive values, in more rows than chance explains; or both columns order the rows in the same way or in
+    reverse; or the feature is missing exactly where the sensitive column has one of its two values.
 
     Parameters
     ----------
     feature : Series, shape (n,)
-        Column of any type. The pattern of missing cells and the known values are checked separately.
+        Column of any type. Its missing cells are checked first, and then the values of the other cells.
     sensitive : Series, shape (n,)
-        float64 without missing cells, not constant.
+        Column of type float64 without missing cells that is not constant.
     """
-    blank = feature.isna().astype(float)
-    if varies(blank) and _implies(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
+    is_missing = feature.isna().astype(float)
+    if varies(is_missing) and _implies(
+        is_missing, pd.Series(sensitive.to_numpy(dtype=float), index=is_missing.index)
+    ):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -263,40 +265,44 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _implies(f: pd.Series, s: pd.Series) -> bool:
-    """Return whether equal features imply equal sensitive values, in more rows than chance explains."""
-    few = a_few(len(f))
-    if not is_function(f.iloc[few], s.iloc[few]):
+    """Return whether equal features always imply equal sensitive values, in more rows than by chance."""
+    sample = a_few(len(f))
+    if not is_function(f.iloc[sample], s.iloc[sample]):
         return False
-    # A value that occurs once is not informative.
-    again = f.duplicated(keep=False).to_numpy()
-    if again.mean() < 0.5:
+    # A feature value that occurs only once gives no evidence.
+    occurs_again = f.duplicated(keep=False).to_numpy()
+    if occurs_again.mean() < 0.5:
         return False
     counts = s.value_counts()
     if len(counts) < 2:
         return False
-    common = (s == counts.index[0]).to_numpy()
-    # A frequent value, such as a mileage of 0, gives no evidence on the other values.
-    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
+    has_most_frequent = (s == counts.index[0]).to_numpy()
+    # A single frequent value, such as a mileage of 0, gives no evidence on the other values.
+    if min(
+        float(occurs_again[has_most_frequent].mean()), float(occurs_again[~has_most_frequent].mean())
+    ) < 0.5 or not is_function(f, s):
         return False
-    further = f.duplicated().to_numpy()
-    # This bounds the logarithm of the probability that all further rows agree by chance.
-    chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
-    chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
+    is_repetition = f.duplicated().to_numpy()
+    # `chance` is an upper limit of the logarithm of the probability that all repeated feature values agree by
+    # chance.
+    chance = float((is_repetition & has_most_frequent).sum()) * np.log(counts.iloc[0] / len(s))
+    chance += float((is_repetition & ~has_most_frequent).sum()) * np.log(counts.iloc[1] / len(s))
     return bool(chance < np.log(CHANCE))
 
 
 def same_order(f: pd.Series, s: pd.Series) -> bool:
-    """Return whether two columns without missing cells order the rows the same way, or in reverse."""
-    few = a_few(len(f))
-    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
+    """Return whether two columns without missing cells order the rows in the same way or in reverse."""
+    sample = a_few(len(f))
+    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[sample].nunique() < len(sample) / 2:
         return False
     return (
-        _rank_correlation(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _rank_correlation(f, s) > _SAME_ORDER
+        _rank_correlation(f.iloc[sample], s.iloc[sample]) > _NEARLY_SAME
+        and _rank_correlation(f, s) > _SAME_ORDER
     )
 
 
 def a_few(n: int) -> np.ndarray:
-    """Return row numbers of a sample in which most features are ruled out without a search of all rows."""
+    """Return the row numbers of a sample. It suffices to rule out most features without the other rows."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
@@ -311,13 +317,13 @@ def varies(values: pd.Series) -> bool:
 
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
-    """Return whether rows with the same feature value always share one sensitive value."""
+    """Return whether rows with equal feature values always have equal sensitive values."""
     # A level that occurs only once can't have two sensitive values.
-    again = feature.duplicated(keep=False).to_numpy()
-    levels = pd.factorize(feature[again])[0].astype(np.int64)
+    occurs_again = feature.duplicated(keep=False).to_numpy()
+    levels = pd.factorize(feature[occurs_again])[0].astype(np.int64)
     if not len(levels):
         return True
-    codes, values = pd.factorize(sensitive[again])
+    codes, values = pd.factorize(sensitive[occurs_again])
     pairs = pd.Series(levels * len(values) + codes)
     return int(pairs.nunique()) == int(levels.max()) + 1
 
@@ -325,7 +331,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
     """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
-    other = sensitive.rank().to_numpy(dtype=float)
-    if ranks.std() == 0 or other.std() == 0:
+    other_ranks = sensitive.rank().to_numpy(dtype=float)
+    if ranks.std() == 0 or other_ranks.std() == 0:
         return 0.0
-    return float(abs(np.corrcoef(ranks, other)[0, 1]))
+    return float(abs(np.corrcoef(ranks, other_ranks)[0, 1]))

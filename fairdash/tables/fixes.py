@@ -1,4 +1,4 @@
-"""One-click fixes of a column: convert text to numbers, bands to ranks, and dates to years or ages."""
+"""One-click fixes of a column: convert text to numbers, bands to ranks, or dates to years or ages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: For each kind of fix, the result of converting dates, and the order of day and month in ambiguous cells.
+#: For each kind of fix of dates: the unit of the result, and the order of day and month if cells are
+#: ambiguous.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -72,7 +73,7 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
 
 
 def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
-    """Add a fix, which replaces any previous fix of the same column on the same subject.
+    """Add a fix, and remove any earlier fix of the same column that has the same subject.
 
     >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
     >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
@@ -83,7 +84,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Return the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
+    """Return the subject of a fix: rows, codes, spelling, amounts below zero, or use of the cells."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
     return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
@@ -94,32 +95,32 @@ def apply_fixes(
 ) -> tuple[pd.DataFrame, Roles]:
     """Convert columns as the fixes state, and leave out the columns that a fix excludes.
 
-    The notes have a sentence for each change.
+    A sentence on each change is added to `notes`.
     """
-    fresh: dict[str, pd.Series] = {}
-    # Codes become missing cells before the column is converted.
+    converted: dict[str, pd.Series] = {}
+    # Codes become missing cells before another fix converts the column.
     for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
-        values = fresh.get(fix.column, frame[fix.column])
+        values = converted.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
-            fresh[fix.column], note = without_codes(values)
+            converted[fix.column], note = without_codes(values)
         elif fix.kind == "spelling" and spellings(values):
-            fresh[fix.column], note = in_one_spelling(values)
+            converted[fix.column], note = in_one_spelling(values)
         elif fix.kind == "convert" and kind_of(values) == "text":
-            fresh[fix.column], note = _convert(values)
+            converted[fix.column], note = _convert(values)
         elif fix.kind == "dash_zero" and sole_mark(values):
-            fresh[fix.column], note = _convert(values, zero=sole_mark(values))
+            converted[fix.column], note = _convert(values, zero=sole_mark(values))
         elif fix.kind == "order" and holds_bands(values):
-            fresh[fix.column], note = rank_of_bands(values)
+            converted[fix.column], note = rank_of_bands(values)
         elif can_use_dates(values, fix.kind):
-            fresh[fix.column], note = _from_dates(values, fix.kind)
+            converted[fix.column], note = _from_dates(values, fix.kind)
         else:
             continue
         notes.append(note)
-    out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
-    if out:
-        notes.append(f"{counted(len(out), 'column')} left out, as you chose ({few(out)}).")
-        roles = replace(roles, features=tuple(name for name in roles.features if name not in out))
-    return (frame.assign(**fresh) if fresh else frame), roles
+    left_out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
+    if left_out:
+        notes.append(f"{counted(len(left_out), 'column')} left out, as you chose ({few(left_out)}).")
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in left_out))
+    return (frame.assign(**converted) if converted else frame), roles
 
 
 def can_convert(values: pd.Series) -> bool:
@@ -154,9 +155,9 @@ def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
     """Return the ranks of bands, from 1, with NaN for missing cells, and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
-    place = {band: float(k) for k, band in enumerate(order, start=1)}
+    rank = {band: float(k) for k, band in enumerate(order, start=1)}
     note = f"“{values.name}” is used as the rank of its bands, from 1 to {len(order)}."
-    return values.astype(object).map(place).astype(float), note
+    return values.astype(object).map(rank).astype(float), note
 
 
 def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
@@ -176,7 +177,7 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
             f"{note}; “{zero}” is 0 ({counted(is_zero.sum(), 'cell')})",
         )
     if ends := n_open_ends(values):
-        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit"
+        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit (90)"
     if lost := int((numbers.isna() & values.notna()).sum()):
         note += f"; {counted(lost, 'cell')} that are not numbers become missing"
     return numbers, f"{note}."
@@ -185,7 +186,8 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     """Return the fixes for a column of dates, stored as dates or as text; no fix for other content.
 
-    If the order of day and month is ambiguous, there are fixes for both orders (see :func:`use_of_dates`).
+    If the order of day and month is ambiguous, the result has fixes for both orders (see
+    :func:`use_of_dates`).
     """
     orders = _orders(values)
     return tuple(
@@ -195,12 +197,12 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     )
 
 
-def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """Return the problem ("" if none) and the hint for a column, given its fixes from :func:`date_fixes`."""
-    if any(_OF_DATES[way.kind][1] for way in ways):
-        doubt = "day and month are ambiguous: neither is ever above 12"
-        return doubt, "Choose which comes first, and use them as a year or as an age."
-    return "", "Use them as a year or as an age."
+def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
+    """Return the problem and the hint for a column of dates with the fixes `ways`; the problem may be ""."""
+    if any(_OF_DATES[way.kind][1] for way in fixes):
+        problem = "day and month are ambiguous, because neither is ever above 12"
+        return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
+    return "", "Use the dates as years or ages."
 
 
 def can_use_dates(values: pd.Series, kind: str) -> bool:
@@ -212,15 +214,20 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return a column's numbers, or its dates as days, and whether the column has dates.
+    """Return a column's numbers, or its dates as days since 1970, and whether the column has dates.
 
-    Ambiguous dates may have either order. Missing or infinite cells are NaN. Other content gives None.
+    For ambiguous dates, either order may be used. Missing and infinite cells become NaN. For a column of
+    another kind, the result is None.
     """
     kind = kind_of(values)
     if orders := _orders(values):
-        found = day_numbers(values)
+        from_numbers = day_numbers(values)
         dates = pd.to_datetime(
-            to_dates(values, orders[0]) if kind == "text" else values if found is None else found
+            to_dates(values, orders[0])
+            if kind == "text"
+            else values
+            if from_numbers is None
+            else from_numbers
         )
         days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
         return np.asarray(days, dtype=np.float64), True
@@ -231,7 +238,7 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Convert dates to years with a fraction if their order is unambiguous, and add a note."""
+    """Convert dates in an unambiguous order to years with a fraction, and add a note."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years
@@ -249,8 +256,8 @@ def _orders(values: pd.Series) -> tuple[str, ...]:
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
     """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
 
-    Ages refer to the last day of the latest year in the column. Ages on any other day would differ by the
-    same number of years in all rows. The column must satisfy :func:`can_use_dates`.
+    An age is the age on the last day of the latest year in the column. On another day, the ages of all rows
+    would differ by the same amount. The column must satisfy :func:`can_use_dates`.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "

@@ -1,4 +1,4 @@
-"""Conversion of frames from pandas, polars and Arrow to the column types that the file readers return."""
+"""Conversion of tables of pandas, polars and Arrow to the column types that the readers of files return."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _INTERVAL = re.compile(
 def plain_frame(
     table: Any, *, named: Collection[str] = (), sensitive: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table as a pandas frame of numbers, text, dates and truth values, with notes.
+    """Return a table as a pandas frame with columns of numbers, text, dates and truth values, and notes.
 
     Parameters
     ----------
     table
-        A frame of pandas or polars, or a table of Arrow.
+        Table of pandas, polars or Arrow.
     named
-        Columns that have a role, which are never left out.
+        Columns that have a role. They are never left out.
     sensitive
         Columns of `named` in which bands, such as 18-24, become ordered classes.
     """
@@ -44,10 +44,10 @@ def plain_frame(
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
     if not frame.columns.is_unique:
-        # A later check raises an error that names duplicated columns.
+        # A later check raises an error that names the duplicate columns.
         return frame, []
     notes: list[str] = []
-    fresh: dict[str, pd.Series] = {}
+    converted: dict[str, pd.Series] = {}
     left_out: dict[str, list[str]] = {}
     for name in frame.columns:
         values = frame[name]
@@ -58,21 +58,21 @@ def plain_frame(
         elif name not in named and (why := _why_not_usable(plain)):
             left_out.setdefault(why, []).append(name)
         if plain is not values:
-            fresh[name] = plain
+            converted[name] = plain
         elif plain.name not in {each for part in left_out.values() for each in part}:
             notes += doubts_about(plain)
     for why, names in left_out.items():
         notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
-    out = [name for names in left_out.values() for name in names]
-    frame = frame.assign(**fresh) if fresh else frame
-    return frame.drop(columns=out) if out else frame, notes
+    columns_left_out = [name for names in left_out.values() for name in names]
+    frame = frame.assign(**converted) if converted else frame
+    return frame.drop(columns=columns_left_out) if columns_left_out else frame, notes
 
 
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
-    """Return a column's bands as numbers or ordered classes, with a note; None for a column without bands.
+    """Return bands as numbers or ordered classes, with a note; None for a column without bands.
 
-    Numbers with a last open band, such as 85+, are converted to numbers. If there are more bands than the
-    maximum number of classes, the bands become ranks.
+    If most cells are plain numbers, and only the last band is open, such as 85+, all cells become numbers. If
+    there are too many bands for classes, the bands become ranks.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
     >>> in_order(ages)[0].cat.categories.tolist()
@@ -88,21 +88,21 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
     if 2 * is_plain.sum() > values.notna().sum() and numbers.notna().eq(values.notna()).all():
         open_ends = int((values.notna() & ~is_plain).sum())
         return numbers, (
-            f"“{values.name}” holds numbers with an open end, such as 90+, in {counted(open_ends, 'row')}: "
-            "fairdash uses the limit."
+            f"“{values.name}” has numbers with an open end, such as 90+, in {counted(open_ends, 'row')}: "
+            "fairdash uses the limit (90)."
         )
     if len(order) > MAX_CLASSES:
         return rank_of_bands(values)
     ordered = pd.Series(
         pd.Categorical(values, categories=list(order), ordered=True), index=values.index, name=values.name
     )
-    return ordered, f"“{values.name}” holds bands. fairdash compares them as classes in their order."
+    return ordered, f"“{values.name}” contains bands. fairdash compares them as ordered classes."
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Format bands by their ends, (n,); the text is missing if both ends are missing.
+    """Return the texts (n,) of bands with these ends; a text is missing if both ends are missing.
 
-    A band includes its upper end, unless the next band of the same factor begins with this number.
+    A band includes its upper end, unless another band of the same factor begins at this number.
 
     >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
@@ -119,10 +119,10 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Replace numbers by the text of their interval or band; None if `levels` are not bands.
+    """Replace numbers by the text of the band that contains them; None if `levels` are not bands.
 
-    As in R's `cut`, an end with a square bracket belongs to the interval. Both ends belong to a band such as
-    18-24, unless the next band begins at the upper end. Numbers outside all bands stay unchanged, and a
+    As in R's `cut`, an end next to a square bracket belongs to the interval. A band such as 18-24 includes
+    both ends, unless the next band begins at the upper end. A number outside all bands is kept as text, and a
     number in two bands raises a DataError.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
@@ -134,7 +134,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
         return None
     cells = as_floats(values).to_numpy()
     by_row = values.astype(object)
-    n_bands, times = 0, np.zeros(len(cells), dtype=int)
+    n_bands, n_bands_of_cell = 0, np.zeros(len(cells), dtype=int)
     begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
@@ -149,10 +149,12 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
             return None
         n_bands += match is not None or bool(ends and ends[2])
         by_row = by_row.mask(inside, str(level))
-        times += inside
-    if (times > 1).any():
-        what = f"Several bands hold {cells[times > 1][0]:g}"
-        raise DataError.of(what, "Change their ends, so that no two overlap.", column=str(values.name))
+        n_bands_of_cell += inside
+    if (n_bands_of_cell > 1).any():
+        what = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
+        raise DataError.of(
+            what, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
+        )
     return (
         by_row.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
         if n_bands
@@ -161,9 +163,9 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _why_not_usable(values: pd.Series) -> str:
-    """Explain why fairdash does not use a column that has no role; "" if the column is usable."""
+    """Explain why fairdash does not use a column without a role; "" if it uses the column."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
-        return "they number the rows"
+        return "they contain row numbers"
     known = values.dropna()
     if values.dtype == object and len(known) and not isinstance(known.iloc[0], (str, int, float, bool)):
         try:
@@ -174,7 +176,7 @@ def _why_not_usable(values: pd.Series) -> str:
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Convert numeric categories and decimal objects to numbers, and intervals to ordered text."""
+    """Convert numeric categories and decimals to numbers, and categories of intervals to ordered text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = values.cat.categories
         if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
@@ -192,7 +194,7 @@ def _plain(values: pd.Series) -> pd.Series:
 
 
 def _with_signed_codes(table: Any) -> Any:
-    """Decode the categories of an Arrow table, because pandas rejects unsigned codes."""
+    """Replace the categories of an Arrow table by their values, because pandas rejects unsigned codes."""
     if not type(table).__module__.startswith("pyarrow"):
         return table
     import pyarrow as pa

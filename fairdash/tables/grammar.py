@@ -1,6 +1,6 @@
-"""Patterns for numbers, dates, bands and names, used to read and to convert cells.
+"""Patterns for numbers, dates, bands and names, with which cells are read and converted.
 
-The patterns match whole cells, and work in the engines of Python and of Arrow.
+The patterns match whole cells. They work with Python's and with Arrow's engine for regular expressions.
 
 >>> date_orders(["31.12.2019", "1.2.2020"]), date_orders(["01/02/2019", "12/31/2019"])
 (('day_first',), ('month_first',))
@@ -31,7 +31,7 @@ WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
 #: Pattern of a decimal number; `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
-#: Pattern of numbers such as 1.234 or 1,234, whose mark may be decimal or separate thousands.
+#: Pattern of numbers such as 1.234 or 1,234, whose mark may be a decimal mark or a thousands separator.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
 INFINITE = r"[+-]?(?i:inf|infinity)"
 LEADING_ZERO = r"[+-]?0[0-9].*"
@@ -41,14 +41,14 @@ THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
 #: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: Patterns of unambiguous numbers, which contain both marks, or one mark twice.
+#: Patterns of numbers that are unambiguous, because they contain both marks, or one mark twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )
 #: Currency signs and codes at the start or end of a cell.
 _MONEY = r"(?:€|\$|£|¥|zł|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|Fr\.|kr\.?)"
 _GAP = "[ \u00a0\u2009\u202f]*"
-#: Pattern, also for Arrow's engine, that finds cells with a unit before the cells are parsed.
+#: Pattern with which Python or Arrow finds cells that have a unit, before the cells are converted.
 SIGN_OF_UNIT = rf"^[+-]?{_GAP}{_MONEY}|(?:{_MONEY}|%)$"
 SPACES = f"[{_SPACES}]"
 WITH_UNIT = re.compile(
@@ -61,7 +61,7 @@ _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
-#: Pattern of dates, including dates with two-digit years, whose century is unknown.
+#: Pattern of dates, including dates whose year has two digits, so that the century is unknown.
 DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
 DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
 YEAR_FIRST, MONTH_IN_WORDS = "year_first", "month_in_words"
@@ -89,7 +89,7 @@ _MONTH_OF_WORD["sept"] = 9
 
 
 def without_unit(text: str) -> tuple[str, str]:
-    """Split a cell into a number and the currency or percent sign around the number ("" if none).
+    """Split a cell into a number and the currency or percent sign before or after it ("" if none).
 
     >>> without_unit("€ 1.076,78"), without_unit("13,0 %"), without_unit("-$5"), without_unit("5 m")
     (('1.076,78', '€'), ('13,0', '%'), ('-5', '$'), ('5 m', ''))
@@ -106,7 +106,7 @@ _NEGATIVE = re.compile(
     r"(?P<money>[€$£¥] ?)?\((?P<inside>[^()]*[0-9][^()]*)\)|(?P<before>[^()]*[0-9]) ?[-\u2212]"
     r"|[\u2212\u2013](?P<after>.+)"
 )
-#: Pattern for a fast preliminary check for negative numbers and open ends.
+#: Pattern with which a fast preliminary check finds negative numbers and open ends.
 SIGNS = "^[€$£¥]? ?[(\u2212\u2013<>≤≥]|[0-9] ?[-+\u2212]$"
 #: Pattern of a number with an open end, such as 250,000+ or >250000.
 _OPEN_END = re.compile(r"(?:[<>≤≥]=? ?)?(?P<limit>[^<>≤≥+]*?[0-9]) ?[+-]?")
@@ -115,12 +115,12 @@ _MARK = re.compile(r"[^\w\s]{1,3}")
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text is a placeholder, such as a dash, and neither a word nor a number."""
+    """Return whether a text is a placeholder, such as a dash, rather than a word or a number."""
     return _MARK.fullmatch(text) is not None
 
 
 def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
-    """Return a map of negative amounts in accounting notation to numbers with a minus sign.
+    """Return a map from negative amounts in accounting notation to numbers with a minus sign.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # If all numbers have brackets, the cells are labels. With 250,000+ or in many rows, 2,500- is open.
+    # If all numbers have brackets, the cells are labels. 2,500- means an open end, and no negative number, if
+    # 250,000+ also occurs, or if it occurs in several rows and is the only text with a minus at its end.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
@@ -152,7 +153,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the only placeholder among a column's distinct texts if all others are numbers; else "".
+    """Return the placeholder among a column's distinct texts if all other texts are numbers; else "".
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
@@ -160,12 +161,12 @@ def sole_mark(levels: Sequence[str]) -> str:
     marks = [each for each in levels if not any(map(str.isdigit, each))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    others = pd.Series([each for each in levels if each != marks[0]])
-    return marks[0] if to_numbers(others).notna().all() else ""
+    other_texts = pd.Series([each for each in levels if each != marks[0]])
+    return marks[0] if to_numbers(other_texts).notna().all() else ""
 
 
 def _with_minus_signs(texts: pd.Series) -> pd.Series:
-    """Replace accounting notation by a minus sign, and a number with an open end by the number alone."""
+    """Replace accounting notation by a minus sign, and an open end such as 85+ by its limit."""
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
@@ -176,16 +177,17 @@ def _with_minus_signs(texts: pd.Series) -> pd.Series:
 
 
 def n_open_ends(values: pd.Series) -> int:
-    """Count the cells with an open-ended number, such as 250,000+."""
+    """Count the cells that contain a number with an open end, such as 250,000+."""
     texts = values.astype("string").str.strip()
     ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
     return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Parse texts as numbers, ignoring thousands separators and currency signs; other texts become missing.
+    """Convert texts to numbers without thousands separators and currency signs; other texts become missing.
 
-    Amounts in brackets are negative (see :func:`negatives`). An open end is ignored, so 85+ counts as 85.
+    Amounts in brackets are negative (see :func:`negatives`). A number with an open end becomes its limit: 85+
+    becomes 85.
 
     Parameters
     ----------
@@ -200,11 +202,11 @@ def to_numbers(values: pd.Series) -> pd.Series:
     texts = _without_units(_with_minus_signs(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
     texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
-    both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
+    has_both_marks = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
     last_is_comma = texts.str.rfind(",") > texts.str.rfind(".")
     german = texts.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     english = texts.str.replace(",", "", regex=False)
-    texts = texts.where(~both, english.where(~last_is_comma.fillna(False), german))
+    texts = texts.where(~has_both_marks, english.where(~last_is_comma.fillna(False), german))
     texts = texts.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(texts.astype(object).where(texts.notna(), None), errors="coerce")
     series = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
@@ -222,21 +224,21 @@ def _without_units(texts: pd.Series) -> pd.Series:
 def holds_numbers(values: pd.Series) -> bool:
     """Return whether at least half of a column's texts are unambiguous numbers, without leading zeros.
 
-    A cell such as 1.234 is ambiguous, because its mark may be decimal or separate thousands.
+    A cell such as 1.234 is ambiguous, because its point may be a decimal mark or a thousands separator.
     """
-    # Even a million cells have few distinct texts, so only distinct texts are checked.
+    # Only the distinct texts are checked, because even a million cells have few distinct texts.
     counts = values.dropna().astype("string").str.strip().value_counts()
     known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
         return False
-    settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
-    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not settled:
+    is_unambiguous = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
+    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
         return False
     return bool(np.average(to_numbers(known).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the orders of day, month and year in which all of these texts are dates.
+    """Return the orders of day, month and year for which all texts are valid dates.
 
     Parameters
     ----------
@@ -246,29 +248,29 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The orders, or an empty tuple if a text is not a date, or if the formats differ. There are two orders,
-        ``"day_first"`` and ``"month_first"``, if no day or month is above 12, unless both orders give the
-        same dates.
+        The possible orders. The tuple is empty if a text is not a date, or if the formats differ. It has two
+        orders, ``"day_first"`` and ``"month_first"``, if no day or month is above 12 and the orders give
+        different dates.
     """
-    left: list[str] | None = None
-    same = True
+    possible: list[str] | None = None
+    are_same_dates = True
     for text in texts:
         readings = _readings(str(text).strip())
-        left = [order for order in readings if left is None or order in left]
-        if not left:
+        possible = [order for order in readings if possible is None or order in possible]
+        if not possible:
             return ()
-        same &= len(set(readings.values())) == 1
-    # If both orders give the same dates, for example only 1 January, one order is enough.
-    return tuple(left or ())[: 1 if same else 2]
+        are_same_dates &= len(set(readings.values())) == 1
+    # If both orders give the same dates, such as 1 January in all rows, one order is returned.
+    return tuple(possible or ())[: 1 if are_same_dates else 2]
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
-    """Parse texts as dates in one of the orders from :func:`date_orders`.
+    """Convert texts to dates; the order of day, month and year is one from :func:`date_orders`.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Text, with missing cells.
+        Column of texts; cells may be missing.
 
     Returns
     -------
@@ -276,31 +278,31 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
         Dates, with NaT for missing cells.
     """
     known = values.dropna()
-    read = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    dates = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
+    date_of_text = {text: _readings(str(text).strip())[order] for text in known.unique()}
+    dates = pd.Series([date_of_text[text] for text in known], index=known.index, dtype="datetime64[us]")
     return dates.reindex(values.index)
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Return the dates that a text may mean, as a map of orders to dates."""
+    """Return a map from orders to the dates that a text means with them."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
-        tried = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+        months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
     elif match := _FROM_YEAR.fullmatch(text):
-        tried = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
+        months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
-        # A month of zero is invalid.
-        tried = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
+        # A month with the number zero is invalid.
+        months_and_days = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
     else:
         return {}
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     dates = {}
-    for order, (month, day) in tried.items():
+    for order, (month, day) in months_and_days.items():
         try:
             dates[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
         except ValueError:
-            # An impossible date, such as 30 February or month 13, excludes the order.
+            # An order is excluded if it gives an impossible date, such as 30 February or a month 13.
             continue
     return dates
 
@@ -335,9 +337,10 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """Return the levels of a column from low to high; None if the levels are not bands.
+    """Return the levels of a column of bands from low to high; None if the levels are not bands.
 
-    Every level must be a band or a number, and at least one must be a band. No band may end below its start.
+    Every level must be a band or a number, and at least one level must be a band. The end of a band must not
+    be below its start.
 
     Parameters
     ----------
@@ -357,11 +360,11 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return the start and end of a band or number, and whether the text is a band; None for other texts."""
+    """Return the start and the end of a band or a number, and whether it is a band; None for other texts."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
-        match = next((found for each in _BANDS if (found := each.fullmatch(text))), None)
+        match = next((band for each in _BANDS if (band := each.fullmatch(text))), None)
         is_band = True
     if match is None:
         return None
@@ -369,7 +372,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # The added 1e-9 sorts the open band after a band that ends at the same number.
+        # Because of the added 1e-9, a band such as “over 25” comes after the number 25.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -377,18 +380,18 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
 
 
 def words_in_order(name: str) -> tuple[str, ...]:
-    """Split a name such as like_this, LikeThis or like this into lower-case words without accents.
+    """Split a name such as likeThis or like_this into words in lower case and without accents.
 
     >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
     """
-    # The letters ID may be directly followed by a lower-case word.
+    # A lower-case word may directly follow the letters ID, as in IDpol.
     words = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
     return tuple(word.lower() for word in words)
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
-    """Convert text to lower case without accents; optionally, umlauts become ae, oe, ue.
+    """Convert text to lower case and remove accents; if `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')
@@ -400,6 +403,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove accents from a text without changing its case."""
+    """Remove the accents of a text, and keep capital letters."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

@@ -1,10 +1,10 @@
-"""Recognition of the meaning of column headers in six languages; ``header_words.json`` lists the words.
+"""Recognition of the meaning of column headers with lists of words in six languages (``header_words.json``).
 
-A phrase has one or more words. The header must contain all words of a phrase, in any order, and ``*`` matches
-any letters. Accents, capitals and separators are ignored, and ä may be written ae. A header without
-separators, such as ``claimamount``, matches if it contains the words of the phrase in order. A compound of an
-age and its owner, such as ``ageph`` or ``Kundenalter``, is split if both are known words. Other words that
-contain "age", such as ``mileage``, do not match.
+A phrase has one or more words. A header matches a phrase if it contains all words of the phrase, in any
+order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored; ä and ae are
+equal. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
+order. A compound of a word for age and a word for a person or a thing, such as ``ageph`` or ``Kundenalter``,
+is split if both words are known. Other words that contain "age", such as ``mileage``, do not match.
 
 >>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
 (3, False)
@@ -25,45 +25,46 @@ from types import MappingProxyType
 
 from fairdash.tables.grammar import folded, words_in_order
 
-#: Clarity of a match: the phrase is the whole header, except for words such as "du", or a part of the header,
-#: or the phrase's letters are inside a word.
+#: Clarity of a match: the phrase is the whole header (apart from small words such as "du"), it is a part of
+#: the header, or it occurs only inside a longer word.
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: Minimum length of a phrase that is searched in headers without separators.
+#: A phrase must have at least this many letters to be searched for in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims: a header expresses only the concept that most of its words describe.
+#: Concepts of claims. A header expresses at most one of them: the one whose phrases contain most of its
+#: words.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
-#: Concepts that a header expresses if it expresses each of several other concepts.
+#: A header that expresses all concepts on the right also expresses the concept on the left.
 _JOINT = {"driver_age": ("age", "person")}
 #: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
 
-#: Patterns for the words of a phrase, and for the phrase without separators.
+#: Two kinds of patterns: one for each word of a phrase, and one for the whole phrase without separators.
 _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 
 
 def meanings_of(header: object) -> Mapping[str, int]:
-    """Return each concept of the word table that a header expresses, with its clarity.
+    """Return a map from the concepts that a header expresses to the clarity of the match.
 
-    The clarity is 3 if the header has no other meaning, 2 if the header has other words or no separators, and
-    1 if only letters inside a word match. The concepts are the keys of ``header_words.json``.
+    The clarity is 3 if the header has no words outside the phrase, 2 if it has other words or no separators,
+    and 1 if the phrase occurs only inside a longer word. The concepts are the keys of ``header_words.json``.
     """
     return _meanings(_words(str(header)))
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header expresses `of` with words other than those for `concept`.
+    """Return whether a header expresses the concept `of` with other words than those that express `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
     """
     words = _words(str(header))
-    spent = {
+    words_of_concept = {
         word
         for each in _JOINT.get(concept, (concept,))
         for parts, _ in _phrases()[each]
@@ -75,21 +76,21 @@ def other_words(header: object, concept: str, of: str) -> bool:
         len(parts) == 1 and parts[0].fullmatch(word)
         for parts, _ in _phrases()[of]
         for word in words
-        if word not in spent
+        if word not in words_of_concept
     )
 
 
-# The cache has words as keys, because many headers, such as zip_1 to zip_3000, share one word.
+# Words, and not headers, are the keys of the cache: many headers, such as zip_1 to zip_3000, share a word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clear = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
-        if clearest := max(clear.values(), default=0):
-            meanings[concept] = clearest
-            n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
+        clarity = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
+        if best := max(clarity.values(), default=0):
+            meanings[concept] = best
+            n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
     for concept, parts in _JOINT.items():
         if set(parts) <= set(meanings):
             known = [
@@ -100,10 +101,10 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 for part in phrase
             ]
             meanings[concept] = PART if _other_words_of(words, known) else WHOLE
-    most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
+    most_words = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
-        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
+        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most_words}
     )
 
 
@@ -122,18 +123,18 @@ def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool
 
 
 def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
-    """Return the words of a header outside a phrase, except words such as "du"."""
+    """Return the words of a header that are not in a phrase, without small words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header; a compound of an age and its owner is split."""
+    """Return the words of a header; a compound such as "ageph" is split."""
     return tuple(part for word in words_in_order(header) for part in _split_age(word))
 
 
 @cache
 def _split_age(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and the person or thing with this age; keep other words whole.
+    """Split a word such as "ageph" into "age" and the word for the person or thing; keep other words whole.
 
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
@@ -152,14 +153,14 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return the person or thing in a text, without a preceding word such as "du"; None if there is none."""
-    behind = (text.removeprefix(small) for small in sorted(_SMALL))
-    return next((owner for owner in (text, *behind) if owner in owners), None)
+    """Return the word for a person or a thing, without a small word such as "du" before it; else None."""
+    without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
+    return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the words for an age, and for persons and things that have an age, without endings."""
+    """Return two sets of words without endings: words for an age, and words for persons and things."""
 
     def single(concept: str) -> set[str]:
         return {

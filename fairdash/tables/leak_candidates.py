@@ -1,11 +1,12 @@
-"""Detection of suspect features: features that predict the target too well and may be derived from it.
+"""Detection of suspect features, which predict the target so well that they may have been computed from it.
 
-The detection does not use column names. A column that explains much of the target's order on held-out rows is
-suspect if the other columns are evidence against it as a cause. If the target y depends on a column x and,
-through f, on other columns, y = f + b x + noise, the other columns predict x given the target: a large y with
-a small f implies a large x. If the column x was derived from the target, the other columns add nothing to the
-target's prediction of x. If the other columns are uninformative, both cases look alike, and x is suspect if
-it explains too much. For counts, causes can only explain variation in excess of a Poisson distribution.
+The detection does not use column names. A column is suspect if it explains much of the target's order on
+held-out rows, and if the other columns show that it is probably not a cause of the target. If a column x is a
+cause, y = f(other columns) + b x + noise, then the other columns help to predict x when y is known: a large y
+with a small f implies a large x. If x was computed from y, the other columns don't help to predict x when y
+is known. If the other columns are uninformative, the two cases can't be distinguished, and x is suspect if it
+explains a very large share. For counts, causes can explain only the variance that exceeds the variance of a
+Poisson distribution.
 """
 
 from __future__ import annotations
@@ -30,47 +31,49 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Shares = tuple[float, float, float]
 
-#: Maximum number of rows to train and evaluate trees: more rows would not make a leak clearer.
+#: Maximum number of rows for the training and evaluation of trees. More rows would not make a leak clearer.
 MAX_ROWS = 8000
 _MIN_ROWS = 300
 _MAX_LEVELS = 100
 _FOLDS = 2
-#: Minimum share of the target's order that a suspect explains alone, and its minimum ratio to the share that
-#: all columns explain.
+#: Minimum share of the target's order that a suspect alone explains, and minimum ratio of this share to the
+#: share that all columns explain.
 _MUCH, _MOST = 0.3, 0.7
-#: Given the target, the other columns predict a cause as well as a formula implies, but they don't predict a
-#: derived column. If the actual share is below 0.1 of the expected one, this is evidence against a cause. The
-#: expected share is capped at 0.5, and below 0.05 the test is skipped.
+#: When the target is known, the other columns explain a certain share of a cause (a formula gives it), but
+#: nothing of a column computed from the target. A column is probably no cause if the share is less than 0.1
+#: times the expected share, which is capped at 0.5. If the expected share is below 0.05, the test is skipped.
 _MIN_RATIO, _MAX_EXPECTED, _MIN_EXPECTED = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: If columns act on the target through a cause, they explain the cause better than the target by this share.
+#: If columns act on the target through a cause, the share of the cause that they explain exceeds the share of
+#: the target that they explain by more than this number.
 _CAUSE_MARGIN = 0.005
 #: Maximum share that a legitimate column explains if the other columns explain nothing.
 _ALONE = 0.75
-#: If the target is mostly 0, such as claims, the maximum share is lower: 0.55 if half of the rows are 0,
-#: falling to 0.25. The maximum is higher by 0.2 if other columns are informative.
+#: If at least half of the target's cells are 0, as for claims, the maximum share is lower: it falls from 0.55
+#: to 0.25 as the share of zeros rises. It is 0.2 higher if other columns are informative.
 _MANY_ZEROS, _MIN_ALONE_OF_ZEROS, _ALONE_OF_ZEROS, _ADDED_WITH_OTHERS = 0.5, 0.15, 0.25, 0.2
-#: If a column and the others explain little separately, but nearly everything together, the column was
-#: computed from the target and the others.
+#: If all columns together explain nearly everything, and much more than the sum of the share that one column
+#: explains and the share that the others explain, this column was computed from the target and the others.
 _NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
-#: Minimum share that a suspect explains beyond the limit for counts: absolute, and in standard errors.
+#: Minimum excess of a suspect's explained share over the share of counts that causes can explain: as a
+#: number, and in standard errors.
 _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Maximum number of candidates for the slow tests.
 _MAX_CANDIDATES = 4
 
-#: Maximum number of rows per group, for which a column may contain the target's average.
+#: Maximum number of rows in a group if a column is checked for the target's group averages.
 MAX_IN_GROUP = 20
 _MIN_GROUPS = 30
-#: Minimum number of distinct group averages that match exactly: a few averages of counts match by chance.
+#: Minimum number of distinct group averages that agree exactly. A few averages of counts agree by chance.
 _MIN_DISTINCT_AVERAGES = 6
-#: Maximum distance between a column of averages and the target's group averages, as a share of the distance
-#: by chance.
+#: A column contains averages if its distance from the target's group averages is less than this share of the
+#: distance that chance produces.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
 _SAME = 0.99
-#: Minimum number of standard errors, which corresponds to a probability below 1e-6.
+#: Minimum number of standard errors: chance exceeds it with a probability below 1e-6.
 _MIN_Z = 4.9
-#: Minimum share of the target's order that row numbers explain if the file was sorted by the target.
+#: A file may be sorted by the target if the row numbers explain at least this share of the target's order.
 _MIN_OF_SORTED = 0.15
 
 CERTAIN: Literal["certain"] = "certain"
@@ -91,8 +94,9 @@ class Finding:
         Explanation and, for a suspect, the check that you should make.
     number
         For a certain leak, the number of rows in the check. For a suspect, the share of the variance of the
-        target's ranks that the column alone explains on held-out rows, at most 1. For averages, the distance
-        between the column and the averages as a share of the distance by chance, at least 0.
+        target's ranks that the column alone explains on held-out rows, at most 1. For a column of the
+        target's averages, its distance from these averages as a share of the distance that chance produces,
+        at least 0.
     of
         The revealed column: ``"target"`` or ``"price"``.
     """
@@ -112,7 +116,7 @@ def find_suspects(
     beside: Iterable[str] = (),
     group: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the suspect columns: averages of the target first, then the others, strongest first.
+    """Return the suspect columns: first averages of the target, then the others by decreasing strength.
 
     Parameters
     ----------
@@ -125,7 +129,7 @@ def find_suspects(
     beside
         Names of further columns that legitimately explain the target, such as a sensitive column.
     group
-        Column with the group of each row, such as a policy number. Rows of a group are held out together.
+        Column with the group of each row, such as a policy number. The rows of a group are held out together.
     """
     columns = list(columns)
     if kind_of(frame[target]) not in NUMBERS or not columns:
@@ -136,12 +140,12 @@ def find_suspects(
         return ()
     if not known.all():
         frame, y = frame[known], y[known]
-    others = [name for name in dict.fromkeys(beside) if name not in columns]
+    further = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for each in (
         *_averages(frame, y.to_numpy(), columns),
-        *_strong_predictors(frame, y, columns, others, groups),
+        *_strong_predictors(frame, y, columns, further, groups),
     ):
         suspects.setdefault(each.column, each)
     return tuple(suspects.values())
@@ -172,40 +176,39 @@ def _strong_predictors(
                 number=alone[name],
             )
     zeros = float((y == 0).mean())
-    many = zeros >= _MANY_ZEROS
-    much = _MIN_ALONE_OF_ZEROS if many else _MUCH
-    strong = [name for name in columns if name not in named and alone[name] >= much]
-    strong = sorted(strong, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
-    if not strong:
+    are_mostly_zero = zeros >= _MANY_ZEROS
+    min_share = _MIN_ALONE_OF_ZEROS if are_mostly_zero else _MUCH
+    strong_columns = [name for name in columns if name not in named and alone[name] >= min_share]
+    strong_columns = sorted(strong_columns, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
+    if not strong_columns:
         return
-    cells = {name: x[name] for name in x if name not in named}
-    too_much = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if many else _ALONE
-    trees = _Trees(ranks, fold, too_much, many)
+    cells_by_column = {name: x[name] for name in x if name not in named}
+    max_alone = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if are_mostly_zero else _ALONE
+    trees = _Trees(ranks, fold, max_alone, are_mostly_zero)
     of_all: float | None = None
-    at_most = _explainable_share(y)
+    explainable = _explainable_share(y)
     counts = y.iloc[rows].to_numpy(dtype=float)
-    for name in strong:
-        f, rest = cells[name], [cells[each] for each in cells if each != name]
+    for name in strong_columns:
+        f, rest = cells_by_column[name], [cells_by_column[each] for each in cells_by_column if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
         shares = trees.shares_of(f, rest, alone[name], of_all)
         own, without, together = map(_percent, shares)
         why = f"it alone explains {own} of the target's order"
         if rest:
-            why += f", with the others {together}, and these without it {without}"
+            why += f"; all columns explain {together}, and all columns but this one {without}"
         if not trees.contradict_cause(f, rest, shares):
-            if at_most is None or not trees.exceed_chance(f, rest, counts, at_most):
+            if explainable is None or not trees.exceed_chance(f, rest, counts, explainable):
                 continue
-            why += (
-                f", although chance leaves only {_percent(max(at_most, 0.0))} of such counts to be explained"
-            )
+            why += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
         yield Finding(
             column=name,
             level=SUSPECT,
             sentence=f"{why}. Check whether it is known before the target",
             number=shares[0],
         )
-        # Weaker suspects are tested without this stronger one, which would hide the evidence against them.
-        del cells[name]
+        # Weaker suspects are tested without this stronger suspect, because it would hide the evidence against
+        # them.
+        del cells_by_column[name]
         of_all = None
 
 
@@ -219,21 +222,21 @@ class _Trees(NamedTuple):
     many_zeros: bool
 
     def explain(self, columns: list[Floats], y: Floats | None = None) -> float:
-        """Return the share of the variance of y, by default the target's ranks, that columns explain."""
+        """Return the share of the variance of y that columns explain. By default, y is the target's ranks."""
         y = self.ranks if y is None else y
         return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
     def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
-        """Return the share of the variance that columns explain in y's residuals given a known column."""
+        """Return the share of variance that columns explain in the residuals of y given `known`."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
-        """Return the shares of the target's order explained by a column, by the others, and by all."""
+        """Return the shares of the target's order that a column, the others, and all columns explain."""
         share = max(alone, self.explain([f]), 0.0)
         return share, max(self.explain(rest), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
-        """Return whether a column seems to be derived from the target, rather than a cause of the target."""
+        """Return whether a column seems to be computed from the target, and not a cause of it."""
         own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
@@ -243,19 +246,19 @@ class _Trees(NamedTuple):
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         share_given_target = self.explain_rest(rest, ranks, self.ranks[:, None])
-        # If f and b x have shares F and B of the variance of y, f explains this share of x given y:
-        # F B / ((1 - F) (1 - B)).
+        # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
+        # y is known: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
-            left = self.explain_rest(rest, self.ranks, f)
-            return own >= self.too_much and max(share_given_target, left, without) < _NOTHING
+            share_of_rest = self.explain_rest(rest, self.ranks, f)
+            return own >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
-        # Columns that act through a cause predict the cause better than its consequences.
+        # Columns that act on the target through a cause predict the cause better than the target.
         return self.explain(rest, ranks) <= without + _CAUSE_MARGIN
 
     def exceed_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
-        """Return whether predictions explain counts better than causes can, but only with this column."""
+        """Return whether predictions with this column explain counts better than any causes can."""
         limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
         if self.explain([f], counts) > limit:
             return True
@@ -263,9 +266,10 @@ class _Trees(NamedTuple):
 
 
 def _explainable_share(y: pd.Series) -> float | None:
-    """Return the share of the variance of counts in excess of Poisson noise, which causes can explain.
+    """Return the share of the variance of counts that causes can explain because it exceeds Poisson noise.
 
-    The result is None if the numbers are not counts of rare events, whose frequency falls with the number.
+    The result is None if the numbers are not counts of rare events: 0 must be at least as frequent as 1, and
+    1 as 2.
     """
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
@@ -286,14 +290,14 @@ def _as_cells(values: pd.Series) -> Floats:
     if cells is None:
         codes = pd.factorize(values.astype("string"))[0]
         counts = np.bincount(codes[codes >= 0], minlength=1)
-        place = np.empty(len(counts))
-        place[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MAX_LEVELS)
-        cells = np.where(codes >= 0, place[codes], np.nan)
+        rank_of_level = np.empty(len(counts))
+        rank_of_level[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MAX_LEVELS)
+        cells = np.where(codes >= 0, rank_of_level[codes], np.nan)
     return cells[:, None].astype(float)
 
 
 def _share_of_shallow_tree(x: Floats, ranks: Floats, fold: Codes) -> float:
-    """Return the share of the variance of ranks that a shallow tree of one column explains out of fold."""
+    """Return the share of the variance of held-out ranks that a shallow tree with one column explains."""
     from sklearn.tree import DecisionTreeRegressor
 
     tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
@@ -336,16 +340,16 @@ def _share(y: Floats, predicted: Floats) -> float:
 
 
 def _numbers_rows(values: pd.Series) -> bool:
-    """Return whether a column contains distinct whole numbers, like row numbers."""
+    """Return whether a column contains distinct whole numbers with few gaps, as row numbers do."""
     if kind_of(values) not in ("number", "whole number") or values.isna().any() or not values.is_unique:
         return False
     cells = as_floats(values).to_numpy()
-    # Whole amounts have wide gaps between them, and row numbers do not.
+    # Unlike row numbers, amounts in whole units have wide gaps between them.
     return bool((cells == np.round(cells)).all() and np.ptp(cells) < 20 * len(cells))
 
 
 def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Finding]:
-    """Yield columns that match the target's averages over small groups more closely than chance explains."""
+    """Yield the columns that are closer to averages of the target over few rows than chance explains."""
     groups = [codes for name in frame.columns if (codes := _small_groups(frame[name])) is not None]
     for name in columns:
         if kind_of(frame[name]) != "number":
@@ -358,8 +362,8 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
             yield Finding(
                 column=name,
                 level=SUSPECT,
-                sentence="it follows the target's averages over small groups of rows more closely than "
-                "chance allows. Check whether it was computed from the target of these rows",
+                sentence="it is closer to the target's averages over small groups of rows than "
+                "chance explains. Check whether it was computed from the target of these rows",
                 number=share,
             )
 
@@ -374,11 +378,11 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column has group averages without the row itself, which fall as the target rises."""
-    fine = (codes >= 0) & np.isfinite(cells)
-    if fine.sum() < _MIN_GROUPS:
+    """Return whether each cell is the average target of the other rows of the row's group."""
+    is_usable = (codes >= 0) & np.isfinite(cells)
+    if is_usable.sum() < _MIN_GROUPS:
         return False
-    codes, cells, y = codes[fine], cells[fine], y[fine]
+    codes, cells, y = codes[is_usable], cells[is_usable], y[is_usable]
     size = np.maximum(np.bincount(codes), 1).astype(float)
     of_column = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
     of_target = y - (np.bincount(codes, y) / size)[codes]
@@ -388,49 +392,55 @@ def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
 
 
 def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
-    """Return the distance between a column and the target's averages as a share of the distance by chance.
+    """Return a column's distance from the target's averages, as a share of the distance that chance produces.
 
-    A group consists of the rows with one value of the column. For a legitimate column, the group averages of
-    the target scatter around a line with a standard error: the spread within groups divided by the root of
-    the group size. A column of averages has no such scatter. The result is None for a legitimate column.
+    The rows with the same value of the column form a group. For a legitimate column, the target's group
+    averages scatter around a line with a standard error, which is the standard deviation within a group
+    divided by the root of the group's size. If the column contains the averages, they don't scatter. The
+    result is None for a legitimate column.
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
     if len(levels) < _MIN_DISTINCT_AVERAGES:
         return None
-    of = y[finite]
+    known_target = y[finite]
     size = np.bincount(codes).astype(float)
-    mean = np.bincount(codes, of) / size
-    square = np.bincount(codes, (of - mean[codes]) ** 2)
-    # A large group may consist of small groups of counts with the same average, a simple fraction.
-    fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
-    small = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
-    varied = int((square[small] > 0).sum())
-    few = varied < _MIN_GROUPS
-    if varied < (_MIN_DISTINCT_AVERAGES if fractions else _MIN_GROUPS):
+    mean = np.bincount(codes, known_target) / size
+    squared_deviations = np.bincount(codes, (known_target - mean[codes]) ** 2)
+    # Small groups of counts often have the same average, a simple fraction. They then look like one large
+    # group.
+    fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool(
+        (known_target == np.round(known_target)).all()
+    )
+    is_small_group = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
+    n_varied = int((squared_deviations[is_small_group] > 0).sum())
+    has_few_groups = n_varied < _MIN_GROUPS
+    if n_varied < (_MIN_DISTINCT_AVERAGES if fractions else _MIN_GROUPS):
         return None
-    m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
+    m, n, level = mean[is_small_group], size[is_small_group], np.asarray(levels, dtype=float)[is_small_group]
     if level.std() == 0:
         return None
     z = (level - level.mean()) / level.std()
     # If averages are shrunk towards the overall mean, the line for groups of n rows has the slope 1 + k / n.
-    parts = [np.ones_like(z), z] if few else [np.ones_like(z), z, 1 / n, z / n]
-    design = np.column_stack(parts) * np.sqrt(n)[:, None]
+    regressors = [np.ones_like(z), z] if has_few_groups else [np.ones_like(z), z, 1 / n, z / n]
+    design = np.column_stack(regressors) * np.sqrt(n)[:, None]
     beta, *_ = np.linalg.lstsq(design, m * np.sqrt(n), rcond=None)
-    misses = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
-    # Both numbers estimate the variance of a row from the same group, so a large amount affects both.
-    expected = square[small] / (n - 1)
-    too_close = expected - misses
-    share = float(misses.sum() / expected.sum())
-    sure = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _MIN_Z
-    return share if (share < _TOO_CLOSE and sure and not few) or share < _EXACT else None
+    squared_distances = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
+    # `misses` and `expected` estimate the variance of a row from the same groups, so a large amount increases
+    # both.
+    expected = squared_deviations[is_small_group] / (n - 1)
+    too_close = expected - squared_distances
+    share = float(squared_distances.sum() / expected.sum())
+    is_significant = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _MIN_Z
+    return share if (share < _TOO_CLOSE and is_significant and not has_few_groups) or share < _EXACT else None
 
 
 def _are_fractions(levels: Floats) -> bool:
-    """Return whether nearly all numbers are fractions with a denominator of at most 20.
+    """Return whether more than 90 % of the numbers are fractions with a denominator of at most 20.
 
-    The numbers may be rounded to four decimals or more, because two such fractions differ by at least 1/380.
+    Numbers that are rounded to four or more decimals are accepted, because two different fractions of this
+    kind differ by at least 1/380.
     """
-    below = np.arange(1, MAX_IN_GROUP + 1)
-    nearest = np.round(levels[:, None] * below) / below
+    denominators = np.arange(1, MAX_IN_GROUP + 1)
+    nearest = np.round(levels[:, None] * denominators) / denominators
     return float((np.abs(levels[:, None] - nearest) < 5.1e-5).any(axis=1).mean()) > 0.9

@@ -1,4 +1,4 @@
-"""Check for columns that certainly or possibly reveal the target.
+"""Check of a table for columns that certainly or possibly reveal the target.
 
 >>> rng = np.random.default_rng(0)
 >>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)
@@ -37,7 +37,7 @@ class DataCheck:
     n
         Number of rows.
     findings
-        Findings: first certain leaks, then suspects, each from strongest to weakest.
+        Findings: first the certain leaks, then the suspects. Suspects are sorted from strongest to weakest.
 
     Examples
     --------
@@ -62,10 +62,10 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding or sum, or a sentence that fairdash finds no leaks."""
+        """Return a sentence for each finding or sum, or one sentence that there is no leak."""
         if not self.findings:
             return (
-                f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
+                f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
             )
         texts = []
         for of in ("target", "price"):
@@ -91,13 +91,13 @@ def check_data(
 ) -> DataCheck:
     """Check for leaks: columns that reveal the target.
 
-    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine,
-    coded), columns that are missing, zero or constant exactly where the target is zero, columns that add up
-    to the target or to the price, and dates on which the exposure begins or ends. fairdash leaves certain
-    leaks out unless you restore them. You should check *suspect* columns, which are columns that alone
-    explain most of the target's explained variance and look like consequences of the target, row numbers that
-    follow the target, and averages of the target over at most 20 rows. A column related to the sensitive
-    attribute is not a leak, and neither is an existing price.
+    Findings have two levels. *Certain* leaks are: copies of the target (exact, ranked, rounded, rescaled or
+    coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
+    to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
+    certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
+    columns that look like consequences of the target and alone explain most of what all columns explain of
+    the target; row numbers that predict the target; and averages of the target over at most 20 rows. A column
+    related to the sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------
@@ -110,9 +110,10 @@ def check_data(
     exposure
         Name of the column with row weights (exposure).
     price
-        Name of the column with an existing price, which is never suspect. Its parts are certain leaks.
+        Name of the column with an existing price. It is never suspect, and columns that add up to it are
+        certain leaks.
     group
-        Column with the group of each row, such as a policy number: rows of a group are held out together.
+        Column with the group of each row, such as a policy number. The rows of a group are held out together.
     columns
         Names of the columns to check; by default all columns without one of the roles above.
 
@@ -147,7 +148,7 @@ def check_data(
         checks.require(
             kind_of(frame[target]) in NUMBERS,
             target,
-            "the target must hold numbers",
+            "the target must contain numbers",
             "Choose a column of numbers.",
         )
     checks.finish()

@@ -1,12 +1,13 @@
 """Detection of features that reveal the target because they become known only after it.
 
-A certain leak shows a pattern that a legitimate column shows neither by chance nor because it predicts well.
-:mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the target.
+A certain leak has a pattern that does not occur in a legitimate column, either by chance or because the
+column predicts well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the
+target.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
 >>> target_leak(claim, amount), target_leak(100 * amount, amount)
-('it is 0 exactly where the target is', 'the target can be recovered from it')
+('it is 0 exactly where the target is 0', 'the target can be recovered from it')
 >>> target_leak(amount.where(amount > 0), claim)
 'it is missing exactly where the target is 0'
 >>> target_leak(pd.Series(np.arange(360) % 7), amount) is None
@@ -31,40 +32,42 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 
 READ_OFF = "the target can be recovered from it"
-SAME_ZEROS = "it is 0 exactly where the target is"
+SAME_ZEROS = "it is 0 exactly where the target is 0"
 TELLS_ZEROS = "it shows in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
 LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
-NOT_ZERO_WITHOUT_ZERO = "it is nonzero only where the target is"
+NOT_ZERO_WITHOUT_ZERO = "it is not 0 only where the target is not 0"
 RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
-MISSING_TELLS = "its missing cells show on which side of a limit the target is"
+MISSING_TELLS = "its missing cells show whether the target is above or below a limit"
 CLASSES = "it is the target, rounded or divided into classes"
-BOUNDS = "it gives the start or end of the exposure"
+BOUNDS = "it gives the start or the end of the exposure"
 
-#: Maximum number of levels of a column that reveals zeros: a finer legitimate scale may also separate zeros.
+#: Maximum number of levels by which a column reveals zeros. With more levels, a legitimate column may also
+#: separate the zeros.
 _FEW_LEVELS = 5
-#: Maximum share of zeros where a column that reveals zeros is not 0, relative to the share of zeros in all
-#: rows.
+#: Where a column that reveals zeros differs from its usual value, the target's share of zeros must be
+#: significantly below a third of the share in all rows.
 _FEWER_ZEROS = 1 / 3
-#: Maximum share of cells without agreement between missing cells and the target's zeros.
+#: Maximum share of cells in which a missing cell and a zero of the target do not agree.
 _MAX_ERROR_SHARE = 0.005
-#: Maximum gap between adjacent classes of a target, relative to the neighbouring gaps.
+#: Maximum ratio of the gap between adjacent classes of the target to the neighbouring gaps.
 _MAX_OF_NEIGHBOURS = 2.5
-#: Maximum gap between adjacent classes, relative to the gaps within the classes.
+#: Maximum ratio of the gap between adjacent classes to the gaps within the classes.
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum number of steps, of rows, and of the target's values per step, of a rounded target.
+#: Minimum numbers for a rounded target: steps, rows, and values of the target per step.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Minimum width of rounding errors relative to a step, and maximum distance from a uniform distribution.
-#: Rounding errors are uniform over a step, and other noise is very unlikely to have exactly this width.
+#: Minimum range of the rounding errors as a share of a step, and maximum distance of their distribution from
+#: the uniform distribution. Rounding errors are uniform over exactly one step; other noise hardly ever is.
 _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
 #: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
 
-#: Cache of results for hashes of cells, because a suggestion, a check and a new data set use the same table.
+#: Cache of results by hashes of cells: a suggestion of roles, a check for leaks and a new data set use the
+#: same table.
 _CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_CACHED = 5000
 
@@ -75,9 +78,10 @@ Codes = NDArray[np.intp]
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
     """Explain how a feature reveals the target; None if it does not.
 
-    A feature reveals the target if the target can be recovered from it, or if it is a coarser version of the
-    target. A feature also reveals the target if its zeros, its missing cells or another value match the
-    target's zeros in more rows than chance explains (see :func:`~fairdash.tables.features.determines`).
+    A feature reveals the target if the target can be recovered from the feature, or if the feature is a
+    coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
+    cells with another value coincide with the target's zeros in more rows than chance explains (see
+    :func:`~fairdash.tables.features.determines`).
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     target : Series, shape (n,)
         Target. Rows with a missing or infinite target are ignored. If it is not numeric, the result is None.
     exposure : Series, shape (n,), optional
-        Possible divisor of the target: copies of the target before and after the division are detected.
+        Column by which the target may have been divided or multiplied. Copies of the target before this
+        operation are also detected.
     """
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
@@ -98,7 +103,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if not varies(y) or not varies(f):
         return None
     why = _how_zeros_are_revealed(f, y)
-    # A column that gives the complete target is a more serious leak than one that gives its zeros.
+    # A column that reveals the complete target is a more serious leak than a column that reveals only its
+    # zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -116,9 +122,10 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return the columns that certainly reveal the target, as a map of names to explanations.
+    """Return a map from the columns that certainly reveal the target to explanations.
 
-    The columns include bounds of the exposure, and parts of the target (:mod:`fairdash.tables.sums`).
+    The result includes columns with the start or end of the exposure, and parts of the target
+    (:mod:`fairdash.tables.sums`).
 
     Parameters
     ----------
@@ -135,7 +142,7 @@ def certain_leaks(
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
-            # Columns of other objects are not checked, because such objects may not be hashable.
+            # Columns of other objects are not checked, because the objects may not be hashable.
             if kind_of(frame[name]) == "other":
                 continue
             key = (_digest(frame[name]), *of_roles)
@@ -154,7 +161,7 @@ def certain_leaks(
 
 
 def _digest(values: pd.Series) -> bytes:
-    """Return a hash of the cells of a column in their order, and of the column's type."""
+    """Return a hash of a column's type and of its cells in their order."""
     cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
@@ -166,11 +173,11 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
         return None
     codes, levels = pd.factorize(f, use_na_sentinel=False)
     with_zero = np.bincount(codes[zero], minlength=len(levels))
-    without = np.bincount(codes[~zero], minlength=len(levels))
+    with_nonzero = np.bincount(codes[~zero], minlength=len(levels))
     missing = np.asarray(levels.isna(), dtype=bool)
     is_zero = _are_zero(levels)
-    if not (with_zero * without).any():
-        of_zero, of_others = with_zero > 0, without > 0
+    if not (with_zero * with_nonzero).any():
+        of_zero, of_others = with_zero > 0, with_nonzero > 0
         fewest = min(int(of_zero.sum()), int(of_others.sum()))
         chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
         if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
@@ -182,17 +189,19 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
     share = float(zero.mean())
     if share < 0.5:
         return None
-    if missing.any() and _only_without_zero(with_zero, without, missing, share, error_share=_MAX_ERROR_SHARE):
+    if missing.any() and _only_without_zero(
+        with_zero, with_nonzero, missing, share, error_share=_MAX_ERROR_SHARE
+    ):
         return KNOWN_WITHOUT_ZERO
     if missing.any() and _only_without_zero(
-        with_zero, without, ~missing, share, error_share=_MAX_ERROR_SHARE
+        with_zero, with_nonzero, ~missing, share, error_share=_MAX_ERROR_SHARE
     ):
         return LACKS_WITHOUT_ZERO
-    commonest = np.zeros(len(levels), dtype=bool)
-    commonest[np.argmax(with_zero + without)] = True
-    if not _only_without_zero(with_zero, without, commonest, share, error_share=0.0):
+    most_frequent = np.zeros(len(levels), dtype=bool)
+    most_frequent[np.argmax(with_zero + with_nonzero)] = True
+    if not _only_without_zero(with_zero, with_nonzero, most_frequent, share, error_share=0.0):
         return None
-    return NOT_ZERO_WITHOUT_ZERO if (commonest == is_zero).all() else RARE_WITHOUT_ZERO
+    return NOT_ZERO_WITHOUT_ZERO if (most_frequent == is_zero).all() else RARE_WITHOUT_ZERO
 
 
 def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
@@ -205,7 +214,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
-    """Return whether the rows outside the levels `rest` have a nonzero target, except for a few errors."""
+    """Return whether the target is nonzero in all rows with levels outside `rest`, up to a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -213,7 +222,7 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column and the target order rows alike, except rows with the target's mode."""
+    """Return whether a column and the target order rows alike, except rows with the most frequent target."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -228,19 +237,21 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target cut into adjacent classes, without gaps between them.
+    """Return whether a column is the target, divided into adjacent classes without gaps between them.
 
-    A strong legitimate column, such as pay grades with little noise, may also separate the target's values,
-    but leaves gaps between classes.
+    A strong legitimate column, such as the pay grade if salaries hardly vary within a grade, may also divide
+    the target's values into classes, but there are gaps between these classes.
     """
     if kind_of(y) not in NUMBERS:
         return False
-    both = f.notna().to_numpy() & y.notna().to_numpy()
-    if both.sum() < 2 * _MIN_IN_CLASS:
+    is_known = f.notna().to_numpy() & y.notna().to_numpy()
+    if is_known.sum() < 2 * _MIN_IN_CLASS:
         return False
-    f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
-    few = a_few(len(f))
-    return _is_cut_of(f.iloc[few], y.iloc[few], with_chance=False) and _is_cut_of(f, y, with_chance=True)
+    f, y = f[is_known].reset_index(drop=True), y[is_known].reset_index(drop=True)
+    sample = a_few(len(f))
+    return _is_cut_of(f.iloc[sample], y.iloc[sample], with_chance=False) and _is_cut_of(
+        f, y, with_chance=True
+    )
 
 
 def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
@@ -250,8 +261,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
         return False
     cells: Floats = as_floats(y).to_numpy()
     places, first = np.unique(cells, return_index=True)
-    runs = codes[first]
-    changes = np.flatnonzero(runs[1:] != runs[:-1])
+    class_of_place = codes[first]
+    changes = np.flatnonzero(class_of_place[1:] != class_of_place[:-1])
     if len(changes) != len(sizes) - 1:
         return False
     if not with_chance:
@@ -263,23 +274,25 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
 
 
 def _are_adjacent(places: Floats, changes: Codes) -> bool:
-    """Return whether gaps between classes resemble the neighbouring gaps and the gaps within classes.
+    """Return whether the gaps between classes are about as wide as the neighbouring gaps.
 
-    For pay grades whose noise just fills the steps, gaps are large near the limits of classes.
+    If salaries vary within a pay grade, up to the next grade, the gaps are wider near the limits of the
+    classes.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
     inside[changes] = False
     within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
-    beside_it, in_classes = [], []
+    ratios_to_neighbours, ratios_to_classes = [], []
     for k, at in enumerate(changes):
-        near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
-        beside = gaps[near][inside[near]]
-        beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
-        usual = max(within[k], within[k + 1])
-        in_classes.append(gaps[at] / usual if usual else 1.0)
+        neighbours = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
+        neighbouring_gaps = gaps[neighbours][inside[neighbours]]
+        ratios_to_neighbours.append(gaps[at] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
+        gap_in_classes = max(within[k], within[k + 1])
+        ratios_to_classes.append(gaps[at] / gap_in_classes if gap_in_classes else 1.0)
     return bool(
-        _geometric_mean(beside_it) <= _MAX_OF_NEIGHBOURS and _geometric_mean(in_classes) <= _MAX_OF_CLASSES
+        _geometric_mean(ratios_to_neighbours) <= _MAX_OF_NEIGHBOURS
+        and _geometric_mean(ratios_to_classes) <= _MAX_OF_CLASSES
     )
 
 
@@ -296,56 +309,62 @@ def _geometric_mean(ratios: list[float]) -> float:
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     """Return whether a column is the target rounded to equal steps, up or down, possibly rescaled.
 
-    If amounts are spread widely, most steps have one or two rows, too few for the gaps in :func:`_is_cut`.
+    If amounts are spread widely, most steps have only one or two rows, which are too few for :func:`_is_cut`.
     """
     if kind_of(f) not in NUMBERS:
         return False
     x, cells = as_floats(f).to_numpy(dtype=float), y.to_numpy(dtype=float)
-    both = np.isfinite(x) & np.isfinite(cells)
-    if both.sum() < _MIN_ROUNDED:
+    is_known = np.isfinite(x) & np.isfinite(cells)
+    if is_known.sum() < _MIN_ROUNDED:
         return False
-    x, cells = x[both], cells[both]
-    few = a_few(len(x))
-    if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
+    x, cells = x[is_known], cells[is_known]
+    sample = a_few(len(x))
+    if 0 in (np.ptp(x[sample]), np.ptp(cells[sample])):
         return False
-    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _MIN_CORRELATION:
+    if abs(np.corrcoef(x[sample], cells[sample])[0, 1]) < _MIN_CORRELATION:
         return False
     levels, codes = np.unique(x, return_inverse=True)
     steps = _even_steps(levels)
-    own = np.unique(cells)
-    if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
+    distinct = np.unique(cells)
+    if len(levels) < _MIN_STEPS or steps is None or len(distinct) < 2:
         return False
-    line = _narrowest_strip(steps, codes, cells)
-    if line is None:
+    slope_and_positions = _narrowest_strip(steps, codes, cells)
+    if slope_and_positions is None:
         return False
-    slope, rest = line
-    fine = float(np.diff(own).min())
+    slope, rest = slope_and_positions
+    finest_step = float(np.diff(distinct).min())
     width, step = float(np.ptp(rest)), abs(slope)
-    if step < _FINER * fine or width > step + 0.01 * fine or width < _WHOLE_STEP * (step - fine):
+    if (
+        step < _FINER * finest_step
+        or width > step + 0.01 * finest_step
+        or width < _WHOLE_STEP * (step - finest_step)
+    ):
         return False
     values, counts = np.unique(cells, return_counts=True)
-    heap = values[np.argmax(counts)]
-    spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
-    if len(spread) < _MIN_ROUNDED:
+    most_frequent = values[np.argmax(counts)]
+    other_positions = rest[cells != most_frequent] if counts.max() > 0.01 * len(cells) else rest
+    if len(other_positions) < _MIN_ROUNDED:
         return False
-    # If the target is also rounded to a grid, its values are spread evenly over the steps of the grid.
-    spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
-    place = np.sort(spread) / (width + fine)
-    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _MAX_DISTANCE
+    # If the target is itself rounded to a finer step, its values are spread evenly over this step.
+    other_positions = (
+        np.sort(other_positions) - rest.min() + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
+    )
+    relative_position = np.sort(other_positions) / (width + finest_step)
+    return float(np.abs(relative_position - np.linspace(0, 1, len(relative_position))).max()) < _MAX_DISTANCE
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return each number's whole number of steps above the smallest one; None if the steps are unequal."""
+    """Return by how many steps each number exceeds the smallest number; None if the steps are unequal."""
     if len(levels) < 2:
         return None
-    above = levels - levels[0]
-    steps: Floats = np.round(above / np.diff(levels).min())
-    length = float(above @ steps / (steps @ steps))
-    return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
+    distances = levels - levels[0]
+    steps: Floats = np.round(distances / np.diff(levels).min())
+    length = float(distances @ steps / (steps @ steps))
+    return steps if float(np.abs(distances - length * steps).max()) < 0.02 * length else None
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the slope of the narrowest strip around all rows, and positions in it; None if too wide."""
+    """Return the slope of the narrowest strip around all rows, and their positions; None if too wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]
@@ -356,7 +375,8 @@ def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Flo
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # The linear program finds the slope's error, and the start and width of the strip, in steps.
+    # The linear program finds the error of the slope, and the start and the width of the strip, in units of a
+    # step.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()

@@ -13,7 +13,7 @@ from fairdash.utils.classes import column_of
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-#: Roles that only one column may have: field name in Roles and Dataset, and role in words.
+#: Roles that only one column may have: a map from the fields of Roles and Dataset to the names of the roles.
 SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
@@ -30,24 +30,24 @@ class Roles:
     features
         Columns that a predictor may use.
     weight
-        Column with the weight of each row, its exposure, such as the policy's duration in years. None for
-        equal weights. No predictor uses the weight.
+        Column with the exposure of each row, such as the duration of a policy in years, by which rows are
+        weighted. None for equal weights. No predictor uses the weight.
     prediction
-        Column with an existing prediction or price, which is audited together with the models, or None. No
+        Column with existing predictions or prices, which are audited together with the models, or None. No
         predictor uses it.
     row_id
-        Column with an identifier of each row, such as a policy number, to find exported rows again, or None.
-        No predictor uses it.
+        Column with an identifier of each row, such as a policy number, with which you can find exported rows,
+        or None. No predictor uses it.
     group
-        Column with an identifier that related rows share, such as the number of a policy over several years.
-        A split keeps related rows together, and tests count them as one unit. None if all rows are
-        independent. No predictor uses it.
+        Column with an identifier that related rows share, such as a policy number if a policy has rows for
+        several years. A split of the rows keeps related rows together, and significance tests count them as
+        one unit. None if all rows are independent. No predictor uses it.
     time
-        Column with the time of each row, a number or a date, to train on earlier and test on later rows, or
-        None. No predictor uses it.
+        Column with the time of each row, as a number or a date, or None. Models are trained on earlier rows
+        and tested on later rows. No predictor uses it.
     rate
-        Whether to divide the target, a count or a total, by the exposure: claims per year instead of claims.
-        A rate requires `weight`.
+        Whether to divide the target, which is a count or a total, by the exposure, for example to predict
+        claims per year instead of claims. A rate requires `weight`.
     """
 
     target: str
@@ -63,12 +63,12 @@ class Roles:
     def __post_init__(self) -> None:
         for part in ("sensitive", "features"):
             if isinstance(getattr(self, part), str):
-                raise TypeError(f"{part} takes a tuple of column names, not one name")
+                raise TypeError(f"{part} must be a tuple of column names, not a single name")
             object.__setattr__(self, part, tuple(getattr(self, part)))
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """Map of each role, in words, to its columns; the tuple is empty for an unused role."""
+        """Map from the name of each role to its columns; the tuple is empty if the role is not used."""
         single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
@@ -78,13 +78,12 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether a data set's sensitive columns come from these roles; classes become several
-        columns."""
+        """Return whether sensitive columns, of which a class may have several, come from these roles."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
-    """Raise an error for roles that name a missing column, or one column twice.
+    """Raise an error if the roles name a column that does not exist, or name a column twice.
 
     Raises
     ------
@@ -95,7 +94,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     require_columns(checks, columns, (column for part in parts.values() for column in part))
     for one, other in combinations(parts, 2):
         for column in dict.fromkeys(parts[one]):
-            hint = "Choose another column for one of the two."
+            hint = "Choose a different column for one of these roles."
             checks.require(column not in parts[other], column, _overlap(one, other), hint)
     for part in (roles.sensitive, roles.features):
         for column in dict.fromkeys(part):
@@ -109,7 +108,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
 
 
 def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
-    """Report names that match no column, or several columns."""
+    """Report the names that no column or more than one column has."""
     times = Counter(columns)
     for column in dict.fromkeys(wanted):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
@@ -119,14 +118,16 @@ def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:
-    """Report a rate without an exposure by which to divide the target."""
+    """Report a problem if the target is a rate and there is no exposure by which to divide it."""
     hint = "Choose the exposure, or predict the column unchanged."
-    checks.require(weight is not None, target, "a rate needs an exposure to divide by", hint)
+    checks.require(
+        weight is not None, target, "for a rate, an exposure is needed by which the target is divided", hint
+    )
 
 
 def _overlap(one: str, other: str) -> str:
     if (one, other) == (SENSITIVE, FEATURE):
-        return "a sensitive column can't be a feature: predictors never see it"
+        return "a sensitive column can't be a feature, because predictors must not use it"
     if other not in (SENSITIVE, FEATURE):
         one, other = other, one
     as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")

@@ -1,4 +1,4 @@
-"""Find columns that give the start or the end of the exposure, because their difference is its length."""
+"""Detection of the columns with the start and the end of the exposure: their difference is its length."""
 
 from __future__ import annotations
 
@@ -12,64 +12,74 @@ from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.features import a_few, absolute_correlation
 from fairdash.tables.fixes import on_a_line
 
-#: Minimum correlation between the difference of two columns and the exposure.
+#: Minimum correlation of the exposure with the difference of two columns that give its start and end.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _MIN_BOUNDED, _ROUNDED = 50, 0.01
 
 
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """Return the date or numeric columns whose difference is the exposure.
+    """Return the columns of dates or numbers that give the start or the end of the exposure.
 
-    The end of a policy reveals claims, because a total loss ends a policy early.
+    The end of a policy reveals claims, because a policy ends early after a total loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
     w = as_floats(frame[exposure]).to_numpy()
-    placed: dict[str, np.ndarray] = {}
+    numbers_of: dict[str, np.ndarray] = {}
     of_dates = set()
     for name in columns:
         if kind_of(frame[name]) == "truth value":
             continue
         cells, holds_dates = on_a_line(frame[name])
         if cells is not None:
-            placed[name] = cells
+            numbers_of[name] = cells
         if holds_dates:
             of_dates.add(name)
-    few = a_few(len(frame))
+    sample = a_few(len(frame))
     bounds: set[str] = set()
-    # If all policies begin on the same day, the end alone determines the exposure.
+    # If all policies begin on the same day, the end of a policy determines its exposure.
     origin = np.zeros(len(frame))
     for name in of_dates:
-        if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+        if _is_length(numbers_of[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
             bounds.add(name)
-    rows = few[np.isfinite(w[few])]
+    rows = sample[np.isfinite(w[sample])]
     if len(rows) < _MIN_BOUNDED:
-        return tuple(name for name in placed if name in bounds)
-    alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
-    for (i, one), (j, other) in combinations(enumerate(placed), 2):
-        edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
-        # This check excludes most of a large number of pairs.
-        if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
+        return tuple(name for name in numbers_of if name in bounds)
+    squared_correlations = _squared_links(np.column_stack([each[rows] for each in (w, *numbers_of.values())]))
+    for (i, first), (j, second) in combinations(enumerate(numbers_of), 2):
+        min_correlation = _SAME_LENGTH_OF_DATES if first in of_dates else _SAME_LENGTH
+        # This fast check excludes most pairs of columns.
+        if (first in of_dates) != (second in of_dates) or squared_correlations[i, j] < (
+            min_correlation - _ROUNDED
+        ) ** 2:
             continue
-        a, b = placed[one], placed[other]
-        if _is_length(b[few] - a[few], w[few], edge, (a[few], b[few])) and _is_length(b - a, w, edge, (a, b)):
-            bounds |= {one, other}
-    return tuple(name for name in placed if name in bounds)
+        a, b = numbers_of[first], numbers_of[second]
+        if _is_length(
+            b[sample] - a[sample], w[sample], min_correlation, (a[sample], b[sample])
+        ) and _is_length(b - a, w, min_correlation, (a, b)):
+            bounds |= {first, second}
+    return tuple(name for name in numbers_of if name in bounds)
 
 
 def _squared_links(columns: np.ndarray) -> np.ndarray:
-    """Return the squared correlation of the first of the columns (n, 1 + p) with the difference of each pair
-    of others, (p, p), which is NaN or infinite if a cell is missing or the difference is constant."""
+    """Return squared correlations (p, p) of the first column with the differences of two other columns.
+
+    `columns` has the shape (n, 1 + p). The result is NaN or infinite if a cell is missing or a difference is
+    constant.
+    """
     known = np.where(np.isfinite(columns), columns, np.nan)
-    # A common scale preserves the correlations of differences, and prevents an overflow of squares.
+    # All columns are divided by the same number, which leaves the correlations unchanged, so that squares
+    # don't overflow.
     known /= max(float(np.nanmax(np.abs(known))), 1.0)
     centred = known - known.mean(axis=0)
     products = centred.T @ centred
     size, with_first = np.diag(products)[1:], products[0, 1:]
-    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
+    squared_sizes = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
     squares = (with_first[:, None] - with_first) ** 2
-    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
+    return np.divide(
+        squares, squared_sizes, out=np.full_like(squared_sizes, np.inf), where=~(squared_sizes <= 0)
+    )
 
 
 def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -77,8 +87,9 @@ def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
     if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
         return False
 
-    def together(values: np.ndarray) -> float:
+    def correlation(values: np.ndarray) -> float:
         return absolute_correlation(values[known], w[known])
 
-    # If one of the two columns alone matches the exposure, the other is not a bound.
-    return together(length) > edge and max(map(together, ends)) < edge
+    # If one column alone has the correlation with the exposure, the other gives neither its start nor its
+    # end.
+    return correlation(length) > edge and max(map(correlation, ends)) < edge

@@ -28,17 +28,17 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts that suit a role, beginning with the best; a string lists equally suitable concepts.
+#: Concepts that suit a role, the best first. Concepts in the same string suit equally well.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Concepts that do not count in a header that names a thing, because things also have an age or a price.
+#: Concepts that are ignored if the header names a thing, because things also have an age or a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
-#: Title of each pricing target, with the concepts of its target and of its weight.
+#: For each pricing target: its title, the concept of the numerator, and the concept of the denominator.
 _MADE_OF: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("Claim frequency", "claim_count", "exposure"),
     "severity": ("Claim severity", "claim_cost", "claim_count"),
@@ -55,8 +55,8 @@ class Suggestion:
     target
         Column whose name best suits a target; None if no name suits.
     sensitive
-        Column whose name best suits a sensitive column, numeric if possible, else with classes; empty if no
-        name suits.
+        Column whose name best suits a sensitive column: a numeric column if there is one, else a column with
+        classes. Empty if no name suits.
     features
         Other columns that may be predictive.
     weight
@@ -70,13 +70,13 @@ class Suggestion:
         Whether to divide the target by the exposure: true if there is an exposure, and the target contains
         counts or totals.
     left_out
-        Map of columns that can't be predictive to reasons.
+        Map from each column that is no suitable feature to the reason.
     known_with_target
         Columns in `left_out` that become known only with the target.
     parts_of_price
         Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies, or people, with several rows, or None.
+        Column that identifies policies or people, if they have several rows; else None.
     """
 
     target: str | None
@@ -98,14 +98,14 @@ class Suggestion:
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns in `left_out` that a user may want as features."""
+        """Columns in `left_out` that a message names, because a user may want them as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a column divided by another column, which also weights the rows.
+    """Target for pricing: the ratio of two columns, whose denominator also weights the rows.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def suggest_roles(
     exposure: str | None = None,
     prediction: str | None = None,
 ) -> Suggestion:
-    """Suggest roles for columns with known words in their names.
+    """Suggest roles for columns whose names contain known words.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
     columns, identifiers of policies or rows, and columns that become known only with the target. Columns
-    known only with the target are other columns on claims, columns that reveal the target or its zeros,
-    bounds of the exposure, and parts of the target or of the prediction.
+    become known only with the target if they describe claims, reveal the target or its zeros, give the start
+    or end of the exposure, or are parts of the target or of the prediction.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def suggest_roles(
     if target is None:
         target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
-        # A premium in a table of claims is the existing price.
+        # If the target describes claims, a column of premiums contains the existing prices.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
@@ -176,16 +176,16 @@ def suggest_roles(
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
     with_role = {target, sensitive, weight, prediction, *left_out}
-    free = [name for name in frame.columns if name not in with_role]
-    leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
-    candidates = [name for name in free if name not in leaks]
+    without_role = [name for name in frame.columns if name not in with_role]
+    leaks = {} if target is None else known_with_target(frame, target, without_role, exposure=weight)
+    candidates = [name for name in without_role if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
-        free = [
+        without_role = [
             name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
         ]
-        for name in bounds_of_exposure(frame, weight, free):
+        for name in bounds_of_exposure(frame, weight, without_role):
             (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
@@ -205,10 +205,10 @@ def suggest_roles(
 def known_with_target(
     frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return the columns that become known only with the target, as a map of names to reasons.
+    """Return a map from the columns that become known only with the target to the reasons.
 
-    The cells show it (see :func:`fairdash.tables.leaks.certain_leaks`), or the name: for a target on claims,
-    all other columns on claims are included, except columns on past claims.
+    The cells of a column may show this (see :func:`fairdash.tables.leaks.certain_leaks`), or its name: if the
+    target describes claims, the result includes all other columns on claims, except those on past claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -220,7 +220,7 @@ def known_with_target(
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
-    """Return the name that most clearly expresses a concept of the word table; None if no name does."""
+    """Return the name that expresses a concept of ``header_words.json`` most clearly, or None."""
     return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
@@ -230,7 +230,7 @@ def is_of_claims(name: object) -> bool:
 
 
 def claims_in_total(features: pd.DataFrame) -> list[str]:
-    """Return the features that are totals of claims over a row's exposure, whose means are not weighted."""
+    """Return the features that are totals of claims over a row's exposure. Their means are not weighted."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
 
 
@@ -266,7 +266,7 @@ def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
 
 
 def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
-    """Return the score and clarity of the best concept that a name expresses; (0, 0) if none."""
+    """Return the score and the clarity of the best concept that a name expresses, or (0, 0)."""
     meanings = meanings_of(name)
     return max(
         (
@@ -280,10 +280,10 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """Return the pricing targets that a table supports: frequency × severity is the pure premium.
+    """Return the pricing targets that a table supports: frequency, severity, and their product.
 
-    Each pricing target is a ratio, with its denominator as the weight of the rows. See Ohlsson and Johansson
-    (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
+    Each pricing target is a ratio, and its denominator weights the rows. See Ohlsson and Johansson (2010),
+    “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
 
     Parameters
     ----------
@@ -300,14 +300,14 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
         )
         weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
-            without = id == "severity" and not (frame[weight] > 0).all()
-            fixes = (Fix("drop_rows", weight),) if without else ()
+            has_rows_without_weight = id == "severity" and not (frame[weight] > 0).all()
+            fixes = (Fix("drop_rows", weight),) if has_rows_without_weight else ()
             targets.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
     return tuple(targets)
 
 
 def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Return a column with a generic name whose cells look like claims totals (mostly 0), or None."""
+    """Return a column with a generic name, such as "cost", whose cells look like claims totals."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

@@ -1,12 +1,13 @@
-"""Detection of amounts that add up to a target or a price and are therefore its parts.
+"""Detection of amounts that add up to the target or to a price, and are therefore parts of it.
 
-The premiums of single coverages are known only with the total premium, so they can't be features. In every
-row, the sum of the premiums times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A
-regression of the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and
-all other coefficients are 0. The sum is then confirmed on all rows.
+The premiums of single coverages become known only together with the total premium, so they can't be features.
+In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an
+amount (a fee). The factor and the fee are the same in all rows. To find the parts, the total is regressed on
+all columns of amounts in a sample of rows: the coefficients of the parts are equal, and all other
+coefficients are 0. Each sum is then checked on all rows.
 
-An additive tariff has a different coefficient for each rating factor. Relativities are not parts, because
-their coefficient is a base premium, far from 1.
+In an additive tariff, the rating factors have different coefficients, so they are not parts. A relativity is
+not a part either, because its coefficient is a base premium, which is far from 1.
 
 >>> rng = np.random.default_rng(0)
 >>> table = pd.DataFrame(rng.gamma(2, 100, (500, 3)).round(2), columns=["fire", "theft", "value"])
@@ -37,30 +38,32 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor between parts and total. The range allows for taxes, surcharges and discounts, but not
-#: for the base premium of a tariff.
+#: Range of the factor by which the sum of the parts is multiplied to give the total. A tax, a surcharge or a
+#: discount lies in this range, but the base premium of a tariff does not.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
-#: Maximum fee as a share of the mean total: a larger intercept is the base of a tariff.
+#: Maximum fee as a share of the mean total: a larger intercept would be the base premium of a tariff.
 _MAX_FEE = 0.25
-#: Minimum number of distinct values of at least one part, because relativities have one value per level.
+#: At least one part must have this many distinct values; relativities have only one value per level.
 _MIN_VALUES = 30
-#: Minimum share of rows that confirm a sum: of all rows, and of rows whose part differs from its median.
+#: Minimum share of rows that agree with a sum: among all rows, and among the rows in which a part differs
+#: from the part's median.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
 #: Possible rounding steps of amounts.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Maximum number of rows in the sample, of additional rows in which a part differs from its median, and of
-#: columns.
+#: Maximum numbers: of rows in the sample, of additional rows per column (in which the column differs from its
+#: median), and of columns.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: Minimum difference between the numbers of rows and columns.
+#: The sample must have at least this many more rows than columns.
 _MIN_ROWS = 50
 #: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
-#: do not add up, such as manual corrections.
+#: do not agree with the sum, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
-#: Maximum standard error of a coefficient: with a larger error, the total's rounding hides the column.
+#: Maximum standard error of a coefficient: if it is larger, the total is rounded too coarsely to show whether
+#: the column is a part.
 _MAX_ERROR = 0.05
-#: Maximum relative difference between coefficients that count as one factor.
+#: Coefficients count as equal if their relative difference is at most this number.
 _MAX_DIFFERENCE = 0.01
 #: Concepts of columns that are not amounts of money.
 _NOT_AMOUNTS = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
@@ -91,22 +94,22 @@ class Sum:
     def in_words(self) -> str:
         """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
-        less = [f"“{name}”" for name in self.subtracted]
-        times = "" if self.factor == 1 else f"{amount(self.factor)} times "
+        subtracted = [f"“{name}”" for name in self.subtracted]
+        multiplied = "" if self.factor == 1 else f"{amount(self.factor)} times "
         sums = " minus ".join(
             f"the sum of {', '.join(names)}" if len(names) > 1 else names[0]
-            for names in (added, less)
+            for names in (added, subtracted)
             if names
         )
         fee = f" {'plus' if self.fee > 0 else 'minus'} {amount(abs(self.fee))}" if self.fee else ""
-        same = "a copy of " if sums + fee == added[0] and not times else ""
-        return f"“{self.total}” is {same}{times}{sums}{fee}"
+        copied = "a copy of " if sums + fee == added[0] and not multiplied else ""
+        return f"“{self.total}” is {copied}{multiplied}{sums}{fee}"
 
 
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return the parts of a total, and sums of the parts, as a map of names to sentences.
+    """Return a map from the parts of a total, and from sums of the parts, to sentences that state the sums.
 
     Parameters
     ----------
@@ -122,17 +125,17 @@ def parts_of(
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Yield columns with a sentence: the parts of one sum together, and any other column alone."""
+    """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
     for name, why in leaks.items():
-        same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
-        if name == same[0]:
-            yield same, why
+        names = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
+        if name == names[0]:
+            yield names, why
 
 
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums for a total: its parts, and then subtotals of the parts, or parts of the parts.
+    """Return the sums of columns that give a total, then those that give a part or a subtotal of parts.
 
     Parameters
     ----------
@@ -141,11 +144,13 @@ def find_sums(
     total
         Name of a numeric column. Rows without a total are ignored.
     columns
-        Names of possible parts. Columns with only 0 and 1 are indicators, and never parts.
+        Names of possible parts. A column that contains only 0 and 1 is an indicator, and is never a part.
     exposure
-        Possible divisor of the total; sums are found with and without the division.
+        Column by which the total may have been divided or multiplied. The search also covers the total before
+        this division or multiplication.
     least
-        Minimum number of parts. With 1, a single column may be the total before a tax or fee.
+        Minimum number of parts. If it is 1, a sum may have a single part, to which only a tax or a fee is
+        added.
     """
     if kind_of(frame[total]) not in _AMOUNTS:
         return ()
@@ -154,28 +159,28 @@ def find_sums(
     if search is None:
         return ()
     sums: list[Sum] = []
-    free = set(search.names)
+    unassigned = set(search.names)
 
     def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
-        while (one := search.find(name, values, error, free, least)) is not None:
+        while (one := search.find(name, values, error, unassigned, least)) is not None:
             sums.append(one)
-            free.difference_update(one.parts)
+            unassigned.difference_update(one.parts)
 
-    half = _rounding_step(y) / 2
-    look(total, y, half, least)
+    half_step = _rounding_step(y) / 2
+    look(total, y, half_step, least)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
-        look(total, y * w, half * w, least)
-        look(total, y / w, half / w, least)
+        look(total, y * w, half_step * w, least)
+        look(total, y / w, half_step / w, least)
     # Parts may also have parts or copies, so the list grows during the loop.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
             look(part, cells, _rounding_step(cells) / 2, 1)
-    parts = set(search.names) - free
+    parts = set(search.names) - unassigned
     for name in search.names if parts else ():
-        if name in free:
+        if name in unassigned:
             cells = _cells(frame[name])
             of_parts = search.find(name, cells, _rounding_step(cells) / 2, parts, 2)
             sums += [] if of_parts is None else [of_parts]
@@ -200,25 +205,29 @@ class _Search:
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
-        few = known[_evenly_spaced(len(known), _MAX_ROWS)]
-        usual, drawn = {}, [few]
+        sample = known[_evenly_spaced(len(known), _MAX_ROWS)]
+        medians, drawn = {}, [sample]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
                 continue
             cells = _cells(frame[name])
-            if not np.isfinite(cells).all() or (_is_indicator(cells[few]) and _is_indicator(cells)):
+            if not np.isfinite(cells).all() or (_is_indicator(cells[sample]) and _is_indicator(cells)):
                 continue
-            usual[name] = float(np.median(cells[few]))
-            at_work = known[cells[known] != usual[name]]
-            drawn.append(at_work[_evenly_spaced(len(at_work), _MAX_ROWS_OF_PART)])
-        if len(usual) > _MAX_COLUMNS:
-            like = {name: absolute_correlation(_cells(frame[name])[few], y[few]) for name in usual}
-            usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
-        if not usual:
+            medians[name] = float(np.median(cells[sample]))
+            differing = known[cells[known] != medians[name]]
+            drawn.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
+        if len(medians) > _MAX_COLUMNS:
+            correlations = {
+                name: absolute_correlation(_cells(frame[name])[sample], y[sample]) for name in medians
+            }
+            medians = {
+                name: medians[name] for name in sorted(medians, key=correlations.__getitem__)[-_MAX_COLUMNS:]
+            }
+        if not medians:
             return None
         rows = np.unique(np.concatenate(drawn))
-        x = np.column_stack([_cells(frame[name])[rows] for name in usual])
-        return cls(frame, tuple(usual), rows, x, np.array(list(usual.values())))
+        x = np.column_stack([_cells(frame[name])[rows] for name in medians])
+        return cls(frame, tuple(medians), rows, x, np.array(list(medians.values())))
 
     def find(
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
@@ -238,13 +247,13 @@ class _Search:
             return None
         parts, sign = places[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
-        off = np.broadcast_to(error, y.shape)[counting]
-        line = _line_of(y[counting], sign, cells, off, exact=precision(self.frame[total]))
+        errors = np.broadcast_to(error, y.shape)[counting]
+        line = _line_of(y[counting], sign, cells, errors, exact=precision(self.frame[total]))
         if line is None:
             return None
-        factor, fee, right = line
-        at_work = [right[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
-        if min(part.mean() if len(part) else 0.0 for part in at_work) < _MIN_CONFIRMED_OF_PART:
+        factor, fee, agrees = line
+        agreement_of_parts = [agrees[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
+        if min(part.mean() if len(part) else 0.0 for part in agreement_of_parts) < _MIN_CONFIRMED_OF_PART:
             return None
         return Sum(
             total=total,
@@ -258,8 +267,9 @@ class _Search:
 def _coefficients(x: Floats, y: Floats) -> Floats:
     """Regress a total (m,) on columns (m, p).
 
-    The coefficients are all 0 if the columns don't add up to the total, up to rounding and a few rows. A
-    column that the others determine, or that the total's rounding hides, has the coefficient 0.
+    All coefficients are 0 if the columns don't add up to the total; rounding errors and a few rows with other
+    amounts are allowed. A coefficient is also 0 if the other columns determine its column, or if the total is
+    rounded too coarsely to estimate it.
     """
     beta = np.zeros(x.shape[1])
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
@@ -280,34 +290,37 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Floats:
-    """Replace a column by its multiple, such as a gross amount, if this makes all coefficients equal."""
+    """Replace columns by multiples, such as gross amounts, if this makes all coefficients equal."""
     parts = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
     others = np.setdiff1d(np.arange(len(beta)), basis)
     if len(parts) < 2 or not len(others):
         return beta
-    ways = {part: {part: beta[part]} for part in parts}
+    options = {part: {part: beta[part]} for part in parts}
     slopes = np.linalg.lstsq(z[:, basis], z[:, others], rcond=None)[0]
     for other, slope in zip(others, slopes.T, strict=True):
-        most = int(np.argmax(np.abs(slope)))
-        part = basis[most]
-        if part in ways and np.abs(np.delete(slope, most)).sum() < _MAX_DIFFERENCE:
-            ways[part][other] = beta[part] * size[part] / (slope[most] * size[other])
-    for factor in np.abs([value for of in ways.values() for value in of.values()]):
-        near = {}
-        for of in ways.values():
-            away = {name: abs(abs(value) - factor) for name, value in of.items()}
-            near[min(away, key=away.__getitem__)] = of
-        if all(abs(abs(of[name]) - factor) <= _MAX_DIFFERENCE * factor for name, of in near.items()):
-            alike = np.zeros_like(beta)
-            alike[list(near)] = [of[name] for name, of in near.items()]
-            return alike
+        largest = int(np.argmax(np.abs(slope)))
+        part = basis[largest]
+        if part in options and np.abs(np.delete(slope, largest)).sum() < _MAX_DIFFERENCE:
+            options[part][other] = beta[part] * size[part] / (slope[largest] * size[other])
+    for factor in np.abs([value for option in options.values() for value in option.values()]):
+        chosen = {}
+        for option in options.values():
+            distances = {name: abs(abs(value) - factor) for name, value in option.items()}
+            chosen[min(distances, key=distances.__getitem__)] = option
+        if all(
+            abs(abs(option[name]) - factor) <= _MAX_DIFFERENCE * factor for name, option in chosen.items()
+        ):
+            equalised = np.zeros_like(beta)
+            equalised[list(chosen)] = [option[name] for name, option in chosen.items()]
+            return equalised
     return beta
 
 
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     """Return the coefficients of a regression and the standard deviation of its residuals.
 
-    If the deviation exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
+    If the standard deviation is larger than rounding errors, the fit is repeated without the rows that have
+    the largest residuals.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
@@ -321,9 +334,10 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _independent(z: Floats, least: Floats) -> Index:
-    """Return the columns of z (m, p) that determine all others, up to residuals of at most `least`.
+    """Return columns of z (m, p) that determine all other columns, with residuals of at most `least`.
 
-    If a rounded subtotal and its parts are all columns, one is redundant, and its coefficient would be noise.
+    If the columns include a rounded subtotal and all its parts, one of these columns is redundant, and its
+    coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -341,40 +355,40 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Fit y (n,) as factor × sum + fee of cells (k, n); return factor, fee and a mask of confirming rows.
+    """Fit y (n,) as factor × (sum of k columns) + fee; return factor, fee and a mask of agreeing rows.
 
-    The result is None if too few rows confirm the sum, or if factor, fee or columns are not plausible.
+    The result is None if too few rows agree, or if the factor, the fee or the columns are not plausible.
     """
     z, steps = sign @ cells, [_rounding_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
-    right = np.ones(len(y), dtype=bool)
+    agrees = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
-        if np.ptp(z[right]) == 0:
+        if np.ptp(z[agrees]) == 0:
             return None
-        fee, factor = np.polynomial.polynomial.polyfit(z[right], y[right], 1)
+        fee, factor = np.polynomial.polynomial.polyfit(z[agrees], y[agrees], 1)
         rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
-        away = np.abs(y - factor * z - fee)
-        right = away <= np.maximum(rounding, np.quantile(away, _KEPT_SHARE))
-    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[right].std():
+        distances = np.abs(y - factor * z - fee)
+        agrees = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
+    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees].std():
         return None
-    for times, plus in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
-        right = np.abs(y - times * z - plus) <= rounding
-        if right.mean() >= _MIN_CONFIRMED:
-            counts = (times, plus) == (1.0, 0.0) and min(steps) >= 1
+    for multiplier, added in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
+        agrees = np.abs(y - multiplier * z - added) <= rounding
+        if agrees.mean() >= _MIN_CONFIRMED:
+            counts = (multiplier, added) == (1.0, 0.0) and min(steps) >= 1
             are_amounts = counts or max(len(np.unique(x)) for x in cells) >= _MIN_VALUES
-            small = abs(plus) <= _MAX_FEE * np.abs(y).mean()
-            return (float(times), float(plus), right) if are_amounts and small else None
+            small = abs(added) <= _MAX_FEE * np.abs(y).mean()
+            return (float(multiplier), float(added), agrees) if are_amounts and small else None
     return None
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Return numbers (n,), with 0 for missing cells, because a coverage that is not bought costs nothing."""
+    """Return numbers (n,). A missing cell becomes 0, because a coverage that is not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 
 
 def _evenly_spaced(n: int, most: int) -> Index:
-    """Return at most `most` of the indices 0 … n − 1, evenly spread."""
+    """Return at most `most` evenly spaced indices from 0 to n − 1."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 

@@ -55,7 +55,7 @@ def test_an_onnx_file_gives_the_predictions_of_its_library_and_a_note_states_the
     assert f"The model's price is “{name}” in all 300 rows" in notes
     is_log = name in ("catboost_pois", "catboost_twee", "trees_poisson")
     assert ("The price is exp of the model's output" in notes) == is_log
-    assert ("CatBoost model of the loss" in notes) == (is_log and "link" not in more)
+    assert ("CatBoost model with the loss" in notes) == (is_log and "link" not in more)
     assert ("in this order: “age”, “power”" in notes) == (name != "by_name")
 
 
@@ -100,11 +100,11 @@ def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
 @pytest.mark.parametrize(("name", "change", "columns", "words"), [
     ("by_name", {"age": lambda t: t["age"].where(t.index != 4)}, None, "“age” is missing in 1 row (row 5)"),
     ("by_name", {"age": lambda t: t["age"] + 0.5}, None, "“age” is a fraction in 300 rows"),
-    ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” holds text, such as “79”"),
+    ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” contains text, such as “79”"),
     ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, not 3"),
-    ("glm_poisson", {}, ["age", "region"], "it takes numbers, and “region” holds text"),
+    ("glm_poisson", {}, ["age", "region"], "it needs numbers, but “region” contains text"),
     ("classifier", {}, NUMBERS, "it has 2 outputs: “output_label” (tensor(int64)), “output_probability”"),
-    ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),
+    ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers per row"),
 ])  # fmt: skip
 def test_rows_that_a_model_cannot_price_are_refused_with_the_cause(rows, name, change, columns, words):
     frame = rows.assign(**{column: make(rows) for column, make in change.items()})
@@ -122,9 +122,9 @@ def test_outputs_are_chosen_by_name(rows):
 
 @pytest.mark.parametrize(("content", "words"), [
     (b"tree\nversion=v4", "incomplete LightGBM model"), (b"CBM1....", "incomplete CatBoost model"),
-    (b'{"learner": {}}', "no XGBoost model"), (b'{"name": "tree"}', "JSON that neither"),
+    (b'{"learner": {}}', "XGBoost can't read it"), (b'{"name": "tree"}', "JSON that neither"),
     (b"PK\x03\x04...", "zip archive"), (b"PK\x03\x04 model.ini", "MOJO of H2O"),
-    (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "not plain PMML"),
+    (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "not a PMML file without"),
     (b"binf....", "old binary format"), (b"\x1f\x8b....", "compressed"), (b"\x80\x04...", "pickle"),
     (b"nothing", "not a self-contained ONNX model"),
 ])  # fmt: skip
@@ -189,8 +189,8 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
     made = read_model(content, table=list(frame)).predict(frame)
     np.testing.assert_allclose(made, rows["age"] + rows["power"] + frame["new"])
     for refused, words in (
-        (summed("float[1,1] age"), "it prices 1 row at a time"), (summed("uint8[N] age"), "its input “age” is tensor"),
-        (content, "it takes the column “new”, which the table lacks"),
+        (summed("float[1,1] age"), "it accepts only 1 row at a time"), (summed("uint8[N] age"), "its input “age” is tensor"),
+        (content, "it needs the column “new”, which the table does not have"),
     ):  # fmt: skip
         with pytest.raises(StorageError, match=words):
             read_model(refused, table=list(rows))

@@ -112,7 +112,7 @@ def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path
     )
     assert dataset.features["Income"].tolist() == raw["Income"].tolist()
     assert set(dataset.meanings) == set(dataset.table())
-    assert "2 of 3,220 counties left out: a cell is missing." in dataset.notes
+    assert "2 of 3,220 counties left out, because a cell is missing." in dataset.notes
     assert any("CensusId, County" in note for note in dataset.notes)
 
 
@@ -187,7 +187,7 @@ def test_the_motor_data_have_the_papers_target_roles_and_rows(by_target: dict[st
     assert set(dataset.table()) == set(dataset.meanings)
     assert any("pg15pricing" in note for note in dataset.notes)
     assert "88% of the policies have no cost." in dataset.notes
-    assert any(note.startswith("21 policies are in the file twice") for note in dataset.notes)
+    assert any(note.startswith("21 policies have two rows in the file") for note in dataset.notes)
 
 
 @pytest.mark.data
@@ -263,7 +263,7 @@ def test_a_download_with_wrong_contents_is_refused_and_not_stored(server, tmp_pa
 
 def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(server, tmp_path):
     server.body, server.announced = archived(PAYLOAD)[:100], 5000
-    with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
+    with pytest.raises(DownloadError, match="can't be reached, or the connection was lost"):
         fetch_test(server, tmp_path)
     server.status = 503
     with pytest.raises(DownloadError, match="HTTPError"):
@@ -297,5 +297,5 @@ def test_the_crime_data_have_the_papers_roles_and_columns(real_data: Path) -> No
     assert CRIME_SENSITIVE not in dataset.features
     assert (dataset.features.shape, dataset.features.isna().sum().sum()) == ((1994, 99), 1)
     assert dataset.target.mean() == pytest.approx(0.2380, abs=5e-5)
-    assert "22 columns left out: over half of the cells are missing." in dataset.notes
+    assert "22 columns left out, because more than half of their cells are missing." in dataset.notes
     assert dataset.meanings["medIncome"].startswith("median household income")

@@ -55,17 +55,22 @@ def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None
 ])  # fmt: skip
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(cells, numbers):
     values, report = column(*cells)
-    assert (values.tolist(), "between thousands, as its cells show" in str(report.notes)) == (numbers, True)
+    assert (values.tolist(), "as thousands separators, because its cells show this" in str(report.notes)) == (
+        numbers,
+        True,
+    )
 
 
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_chosen_decimal_mark() -> None:
     cells = ["10.717", "9.250", "640"]
     values, report = column(*cells)
     assert values.tolist() == cells
-    assert "Set the decimal mark to decide" in "\n".join(report.notes)
+    assert "Choose the decimal mark" in "\n".join(report.notes)
     values, report = column(*cells, decimal=",")
     assert values.tolist() == [10717, 9250, 640]
-    assert "with points between thousands, as you chose (2 cells, lines 2, 3)" in "\n".join(report.notes)
+    assert "with points as thousands separators, as you chose (2 cells, lines 2, 3)" in "\n".join(
+        report.notes
+    )
     assert column(*cells, decimal=".")[0].tolist() == [10.717, 9.25, 640]
 
 
@@ -109,7 +114,7 @@ def banded() -> tuple[pd.DataFrame, ReadingReport]:
 
 def test_bands_become_ordered_categories_instead_of_numbers() -> None:
     frame, report = banded()
-    assert "“rooms” holds bands, used as ordered categories." in report.notes
+    assert "“rooms” contains bands, which are used as ordered categories." in report.notes
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",))
     dataset = build_dataset(frame, roles, name="x")
     rooms = dataset.features["rooms"]
@@ -117,13 +122,13 @@ def test_bands_become_ordered_categories_instead_of_numbers() -> None:
     assert rooms.cat.categories.tolist() == ORDER
     assert rooms.notna().all(), "no band is emptied"
     assert fixes_of_columns(frame[list(roles.features)]) == ()
-    assert "1 column of bands, as categories in their order (“rooms”)." in dataset.notes
+    assert "1 column of bands, used as ordered categories (“rooms”)." in dataset.notes
 
 
 def test_a_sensitive_attribute_in_bands_is_replaced_by_its_rank_if_the_user_agrees() -> None:
     frame, _ = banded()
     roles = Roles(target="cost", sensitive=("rooms",), features=("age",))
-    with pytest.raises(DataError, match="holds bands") as refused:
+    with pytest.raises(DataError, match="contains bands") as refused:
         build_dataset(frame, roles, name="x")
     (problem,) = refused.value.problems
     assert problem.fixes == (Fix("order", "rooms"),)
@@ -174,7 +179,7 @@ def test_a_placeholder_mark_among_numbers_is_reported_however_frequent_it_is(mar
     table, report = read_table(text_of(price=RNG.normal(300, 9, 400).round(2), cost=cost))
     n = (cost == mark).sum()
     (said,) = (note for note in report.notes if "cost" in note)
-    assert f"holds “{mark}” in {n} cells" in said
+    assert f"contains “{mark}” in {n} cells" in said
     ways = conversions(table["cost"])
     assert [way.kind for way in ways] == ["convert", "dash_zero"]
     roles = Roles(target="price", sensitive=("age",), features=("cost",))
@@ -200,7 +205,7 @@ def test_an_open_ended_value_becomes_its_limit_when_the_conversion_is_chosen() -
     roles = Roles(target="age", sensitive=("age",), features=("income",))
     found, _ = apply_fixes(table, roles, [Fix("convert", "income")], notes)
     assert found["income"].tolist()[-36:] == [20_999, *[250_000] * 30, *[2500] * 5]
-    assert "35 cells with an open end, such as 90+, count as the limit" in notes[0]
+    assert "35 cells with an open end, such as 90+, count as the limit (90)" in notes[0]
 
 
 # Dates written as text: every order is recognised, and the user decides where day and month could be swapped.

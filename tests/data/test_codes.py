@@ -152,7 +152,7 @@ def test_totals_over_the_exposure_are_recognised_by_name_and_values(name, cells,
 
 
 def test_a_rate_needs_an_exposure() -> None:
-    with pytest.raises(DataError, match="needs an exposure"):
+    with pytest.raises(DataError, match="an exposure is needed"):
         build_dataset(claims(), replace(ROLES, weight=None), name="claims")
 
 

@@ -67,7 +67,7 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
         ("odd", "a"),  # a feature can't be of type object
         ("big", "numbers"),  # numbers this large …
         ("big", "infinite"),
-        ("cost", "the"),  # the target holds the same value …
+        ("cost", "the"),  # the target has the same value …
     }
 
 
@@ -77,12 +77,12 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
     ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
     ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
     ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
-    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
+    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name of a column is not a text"),
     ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
     ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
     ({"features": pd.DataFrame(index=range(4))}, "no feature"),
     ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
-    ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
+    ({"weight": exposure(1, 0, 1, 1)}, "not above zero in some rows (1 place)"),
     ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
     ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
     ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
@@ -218,7 +218,7 @@ def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(value
 
 def test_bands_dates_and_numbers_as_text_are_refused_as_sensitive_classes() -> None:
     for values in (["18-25", "26-40"], ["2020-01-31", "2021-05-30"], ["01", "02"]):
-        with pytest.raises(DataError, match="must hold numbers"):
+        with pytest.raises(DataError, match="must contain numbers"):
             build(people().assign(region=values * 300), "region")
 
 

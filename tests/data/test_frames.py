@@ -24,7 +24,7 @@ def audited(frame: object, **options: object) -> fd.AuditResult:
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("ages", "words"), [
-    (BANDS.astype(str), "as classes in their order"),
+    (BANDS.astype(str), "as ordered classes"),
     (np.where(AGE > 79, "80+", AGE.astype(str)), "numbers with an open end, such as 90+"),
     (pd.cut(AGE, 4), ""),
     (pd.Categorical(AGE // 20), ""),
@@ -63,7 +63,7 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
     frame.insert(0, "Unnamed: 0", np.arange(N))
     notes = " ".join(audited(frame).notes)
     assert "“age” holds 999 in 40 rows" in notes
-    assert "1 column not used: they number the rows (“Unnamed: 0”)." in notes
+    assert "1 column not used: they contain row numbers (“Unnamed: 0”)." in notes
     plain, notes = plain_frame(TABLE.assign(X=RNG.integers(0, 99, N), index=np.arange(N)), named=["index"])
     assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
 

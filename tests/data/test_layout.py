@@ -84,7 +84,7 @@ def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) ->
 @pytest.mark.bad_input(6, 7)
 @pytest.mark.parametrize("below", ["4\n", "4;5\n", "Lyo\n", "4;5;6;7\n"])
 def test_a_truncated_last_row_is_refused_instead_of_taken_for_a_note(below: str) -> None:
-    with pytest.raises(ReadingError, match="another width"):
+    with pytest.raises(ReadingError, match="other numbers of cells"):
         read_table(text([HEADER, *ROWS]) + below.encode())
 
 
@@ -123,7 +123,7 @@ def test_a_file_of_rs_write_table_with_an_unnamed_row_name_column_is_read() -> N
     rows = "".join(f'"{k}" {20 + k} {100.5 + k} "zone {"ab"[k % 2]}"\n' for k in range(1, 40))
     table, report = read_table(f'"age" "price" "zone"\n{rows}'.encode())
     assert (list(table.columns), table.iloc[0].tolist()) == (["age", "price", "zone"], [21, 101.5, "zone b"])
-    assert "has no name and numbers the rows" in " ".join(report.notes)
+    assert "has no name and contains row numbers" in " ".join(report.notes)
 
 
 def test_a_column_whose_cells_contain_spaces_is_read_as_one_column() -> None:
@@ -137,7 +137,7 @@ def test_eurostat_keys_become_columns_and_flags_after_numbers_are_left_out() -> 
     assert list(table.columns) == ["freq", "unit", "age", "geo", "2019", "2020", "2021"]
     assert table["2020"].tolist() == [float(f"{age}5.5") for age in range(1, 40)]
     assert table["2021"].isna().all()
-    assert "Flags behind numbers are left out: p (39)." in " ".join(report.notes)
+    assert "Flags after numbers are left out: p (39)." in " ".join(report.notes)
 
 
 def test_a_line_of_labels_below_the_column_names_is_left_out() -> None:
@@ -147,7 +147,7 @@ def test_a_line_of_labels_below_the_column_names_is_left_out() -> None:
     )
     table, report = read_table((names + rows).encode())
     assert (table["S1901_E"].tolist(), len(table)) == ([k * 5 for k in range(10001, 10041)], 40)
-    assert "Line 2 holds labels or units of the columns, and is left out." in report.notes
+    assert "Line 2 contains labels or units of the columns, and is left out." in report.notes
 
 
 @pytest.mark.parametrize("first", ["NA,NA,x", "#REF!,#REF!,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
@@ -208,7 +208,7 @@ def test_levels_that_differ_only_in_capitals_or_spaces_are_reported_and_can_be_u
     assert set(read["sex"]) == {"Male", "Female"}
     changed, unchanged = report.notes
     assert changed == "“sex”: “Male”, “Female” in one spelling (40 rows changed)."
-    assert unchanged.startswith("“price” stays as it is.")
+    assert unchanged.startswith("“price” is unchanged.")
     with pytest.raises(OptionError, match="no such column"):
         read_table(content, one_spelling=["gender"])
     assert [fix.kind for way in fixes_of_columns(frame) for fix in way.fixes] == ["spelling"]

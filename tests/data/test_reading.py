@@ -78,8 +78,8 @@ def test_decimal_commas_are_converted_and_counted() -> None:
     assert "Numbers with a decimal comma: 4 cells in 2 columns (“price”, “share”)." in said(report)
 
 
-THOUSANDS = "“a” stays text: its numbers have a separator between thousands (2 cells, lines 2, 3)"
-EITHER = "“a” stays text: its cells may be decimals with three digits, or thousands"
+THOUSANDS = "“a” stays text: its numbers have a thousands separator (2 cells, lines 2, 3)"
+EITHER = "“a” stays text: its cells may have three decimals, or a thousands separator"
 
 
 @pytest.mark.bad_input(19)
@@ -96,7 +96,7 @@ def test_numbers_that_can_be_read_in_two_ways_stay_text_and_are_pointed_out(text
 
 
 def test_a_chosen_decimal_mark_that_differs_from_the_cells_is_reported() -> None:
-    words = "not the one chosen (1 cell with a comma, line 2; 0 cells with a point)"
+    words = "or from the chosen mark (1 cell with a comma, line 2; 0 cells with a point)"
     assert words in said(read("a;b\n1,5;2\n2;3\n", decimal=".")[1])
 
 
@@ -130,12 +130,12 @@ def test_files_without_data_rows_are_refused(content: bytes) -> None:
 def test_duplicate_headers_are_listed_and_numbered_when_the_user_agrees() -> None:
     text = "age,cost,age,Age,age (2), age\n1,2,3,4,5,6\n"
     (problem,) = refused(text).problems
-    assert problem.what == "the name is repeated over columns: 1, 3, 6"
+    assert problem.what == "several columns have the same name: columns 1, 3, 6"
     assert problem.fixes == (Fix("number_names", "age"),)
     frame, report = read(text, number_names=True)
     assert list(frame) == ["age", "cost", "age (3)", "Age", "age (2)", "age (4)"]
     assert report.renamed == ((3, "age (3)"), (6, "age (4)"))
-    assert "Columns named, trimmed or numbered: column 3 is “age (3)”" in said(report)
+    assert "Changed column names: column 3 is “age (3)”" in said(report)
 
 
 @pytest.mark.bad_input(14)
@@ -144,7 +144,7 @@ def test_blank_headers_are_named_and_the_mapping_is_shown() -> None:
     assert list(frame) == ["age", "column 2_", "cost", "column 2", "column 5"]
     assert report.renamed == ((1, "age"), (2, "column 2_"), (5, "column 5"))
     assert "column 2 is “column 2_”" in said(report)
-    assert "The first line holds only numbers" in said(read("1,2.5\n3,4\n")[1])
+    assert "The first line contains only numbers" in said(read("1,2.5\n3,4\n")[1])
     assert "The first line" not in said(read("a,2010\n3,4\n")[1])
 
 
@@ -158,9 +158,9 @@ def test_line_numbers_stay_correct_when_empty_lines_are_skipped() -> None:
 @pytest.mark.parametrize(("content", "what"), [
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"), (b"FEA1\0\0\0\0", "a Feather file"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"), (b"%PDF-1.7\n", "a PDF"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "locked with a password"), (b"ORC\0\x03ORC\x17", "an ORC file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a workbook with a password"), (b"ORC\0\x03ORC\x17", "an ORC file"),
     pytest.param(zipped({"META-INF/manifest.xml": "<x/>"}), "OpenDocument file (.ods)", id="ods"),
-    (b"ARROW1\0\0", "a Feather file"), (b"B\n\x03\0\0\0", "byte order of one machine"),
+    (b"ARROW1\0\0", "a Feather file"), (b"B\n\x03\0\0\0", "machine-dependent byte order"),
     (b"\n<!DOCTYPE html><html>", "a web page"), (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
     (b"a,b\n1,\0\n", "binary data"),
 ])  # fmt: skip
@@ -206,7 +206,7 @@ def test_a_column_with_one_non_numeric_cell_stays_text_and_the_cell_is_reported(
     frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
     assert (frame["a"].tolist()[:3], len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes)) == (["1", "about 3", "4"], 0)
     assert frame["a"].isna().tolist() == [False, False, False, True]
-    assert "“a” stays text: most of its cells are numbers, others are not (1 cell, line 3)." in said(report)
+    assert "“a” stays text: most of its cells are numbers, but some are not (1 cell, line 3)." in said(report)
 
 
 @pytest.mark.bad_input(17)

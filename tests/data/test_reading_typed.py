@@ -69,7 +69,7 @@ def test_each_parquet_type_is_converted_to_its_meaning() -> None:
         assert got[name].tolist()[::2] == [first, last], name
     assert (got["town"].isna().tolist(), report.missing_found) == ([False, True, False], {"": 3 + 5})
     assert got["nothing"].isna().all()
-    assert "“instant” is shown in coordinated universal time." in said(report)
+    assert "“instant” is converted to coordinated universal time (UTC)." in said(report)
 
 
 @pytest.mark.bad_input(18)
@@ -101,7 +101,7 @@ def test_duplicate_parquet_names_are_numbered_if_the_user_agrees_and_blank_names
     table = pa.Table.from_arrays(columns, ["a", "b", "a", "nested", "b"])
     frame, report = read_table(parquet(table), number_names=True)
     assert frame.to_dict("records") == [{"a": "x", "b": 2.5, "a (2)": "y", "b (2)": 7}]
-    assert "“a”: the name is repeated over columns: 1, 3" in refused(parquet(table))
+    assert "“a”: several columns have the same name: columns 1, 3" in refused(parquet(table))
     assert "column 3 is “a (2)”" in said(report)
     got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))
     assert (list(got), report.renamed) == (["a", "column 2"], ((1, "a"), (2, "column 2")))
@@ -156,7 +156,7 @@ def test_an_excel_sheet_is_read_with_the_types_of_its_cells() -> None:
     assert (report.missing_found, report.lines.tolist()) == ({"": 2, "NA": 1}, [2, 3, 4])
     assert (report.format, report.sheet, report.sheets) == ("Excel", "Tab", ("Tab",))
     _, report = read_table(workbook({"Tab": [["id", "x"], [12345678901234567, 1], [2, 2]]}))
-    assert "only 15 digits: identifiers may be altered (1 cell, line 2)" in said(report)
+    assert "only 15 digits, so identifiers may be wrong (1 cell, line 2)" in said(report)
 
 
 @pytest.mark.bad_input(22)
@@ -173,7 +173,7 @@ def test_the_first_visible_sheet_is_read_and_the_others_are_named() -> None:
         read_table(content, sheet="Gone")
     xml = sheet_xml(ROWS).replace('<row r="3"', '<row r="3" hidden="1"')
     assert 'hidden="1"' in xml
-    assert "1 row hidden in the sheet, as by a filter, read too (row 3)." in said(
+    assert "The table includes 1 row that the sheet hides, as by a filter (row 3)." in said(
         read_table(workbook({"Tab": xml}))[1]
     )
 
@@ -223,7 +223,7 @@ def test_workbooks_beyond_the_limits_of_cells_text_or_unpacked_size_are_refused(
     monkeypatch.setattr(excel, "MAX_BYTES", 10**6)
     content = workbook({"Tab": ROWS}, **{"xl/theme/theme1.xml": "<x>" + " " * 5_000_000 + "</x>"})
     assert len(content) < 20_000
-    assert "more than 1 MB unpacked" in refused(content)
+    assert "unpacked workbook has more than 1 MB" in refused(content)
 
 
 @pytest.mark.bad_input(11)
@@ -324,7 +324,7 @@ def test_columns_of_r_classes_are_read_as_r_displays_them() -> None:
         assert got["series"].tolist() == got["same"].tolist() == [7, 8, 9]
         said = " ".join(report.notes)
         assert "1 column not read: their cells are of R's class “yearmon” (“odd”)." in said
-        assert "1 column not read: each is a table of its own (“two”)." in said
+        assert "1 column not read: each of them is a matrix or a data frame (“two”)." in said
         assert "“wait” is a span of time, in days." in said
         assert not {"odd", "two"} & set(got)
 
@@ -348,7 +348,7 @@ def test_haven_missing_codes_become_missing_and_labels_replace_codes_only_if_com
     got, report = read_table(rda(d=content))
     assert got["sex"].astype(object).where(got["sex"].notna(), None).tolist() == ["F", "M", None, "F"]
     np.testing.assert_equal(got["age"].to_numpy(), [30, 40, NAN, NAN])
-    assert "“age”: codes that the file declares as missing are missing cells (2)." in report.notes
+    assert "“age”: codes that the file declares as missing become missing cells (2)." in report.notes
 
 
 def test_objects_of_an_r_file_that_are_not_data_frames_are_named() -> None:
@@ -356,7 +356,10 @@ def test_objects_of_an_r_file_that_are_not_data_frames_are_named() -> None:
     counts = vector([3, 4], "i", dim=vector([2], "i"), **{"class": texts("table")})
     got, report = read_table(rda(fit=function(), counts=counts, d=content))
     assert got["n"].tolist() == [1, 2]
-    assert "Not read from the file, since they are no data frames: “fit”, “counts”." in report.notes
+    assert (
+        "These objects of the file are not read, because they are no data frames: “fit”, “counts”."
+        in report.notes
+    )
     with pytest.raises(ReadingError, match="holds no data frame, but “fit”"):
         read_table(rda(fit=function()))
 

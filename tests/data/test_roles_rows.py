@@ -41,7 +41,7 @@ def test_rows_with_a_missing_target_or_sensitive_value_are_dropped_if_the_user_a
     assert problem.fixes == (Fix("drop_rows", column),)
     dataset = build(frame, fixes=problem.fixes)
     assert dataset.n_rows == 68
-    assert f"2 rows left out: “{column}” can't be used there." in dataset.notes
+    assert f"2 rows left out, because “{column}” can't be used there." in dataset.notes
 
 
 @pytest.mark.bad_input(27)
@@ -228,7 +228,7 @@ def test_a_valid_table_becomes_a_data_set_with_its_types_units_and_notes() -> No
 
 @pytest.mark.bad_input(12)
 def test_a_table_of_fewer_than_50_rows_is_refused() -> None:
-    assert "49 rows left: training and testing need at least 50" in str(unusable(policies(49)))
+    assert "49 rows left, but training and testing need at least 50" in str(unusable(policies(49)))
     assert build(policies(50)).n_rows == 50
 
 

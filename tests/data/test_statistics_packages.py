@@ -81,12 +81,12 @@ def test_values_declared_missing_by_sas_stata_or_spss_become_missing_cells() -> 
         got, report = read_table(FILES / name)
         assert got.iloc[0].isna().tolist() == [True] * 8 + [False]
     assert got.iloc[:, 0].isna().all()
-    assert "“var1”: 1 cell with a code of missing cells (.a) is missing." in report.notes
+    assert "“var1”: 1 cell with a code for a missing value (.a) is missing." in report.notes
     got, report = read_table(FILES / "sample_missing.sav")
     assert got["mynum"].isna().tolist() == [False] * 5 + [True] * 2
     assert got["mylabl"].dropna().unique().tolist() == ["Male", "Female"]
     assert got["mychar"].isna().tolist() == [False] * 5 + [False, True]
-    assert "Codes that the file declares as missing are missing cells: “mynum”" in " ".join(report.notes)
+    assert "Codes that the file declares as missing become missing cells: “mynum”" in " ".join(report.notes)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -96,7 +96,7 @@ def test_codes_are_kept_if_the_file_labels_only_some_of_them(tmp_path: Path) -> 
     pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels=labels)
     got, report = read_table(tmp_path / "x.sav")
     assert (got["age"].tolist(), got["sex"].tolist()) == ([31, 52, 99], ["F", "M", "F"])
-    assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
+    assert "Codes are kept, because the file has labels for only some of them: “age”." in report.notes
 
 
 @pytest.mark.usefixtures("at_once")
@@ -216,7 +216,7 @@ def test_stata_periods_become_dates_and_stata_years_become_numbers() -> None:
     table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
     assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
     assert table["ty"].tolist() == [2024, 1959, 2023]
-    assert sum("each read as its first day" in note for note in report.notes) == 4
+    assert sum("each is replaced by its first day" in note for note in report.notes) == 4
 
 
 @pytest.mark.every_case
@@ -251,4 +251,4 @@ def test_columns_whose_labels_repeat_their_numbers_stay_numeric(tmp_path: Path) 
     assert table["work"].tolist() == (ages % 3).tolist()
     said = " ".join(report.notes)
     assert "0 “Less than 1 year old” (3 rows), 90 “90 (90+ in 1980)” (3 rows)" in said
-    assert f"“work” holds numbers that the file labels: 2 “refused” ({(ages % 3 == 2).sum()} rows)" in said
+    assert f"“work” contains numbers with a label: 2 “refused” ({(ages % 3 == 2).sum()} rows)" in said

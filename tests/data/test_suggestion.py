@@ -150,7 +150,7 @@ def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> N
     found = suggest_roles(claims())
     assert found.target == "ClaimAmount"
     assert found.left_out == {
-        **dict.fromkeys(("ClaimNb", "ClaimInd"), "it is 0 exactly where the target is"),
+        **dict.fromkeys(("ClaimNb", "ClaimInd"), "it is 0 exactly where the target is 0"),
         "cents": "the target can be recovered from it",
         "damaged": "it shows in every row whether the target is 0",
     }
@@ -189,6 +189,6 @@ def test_categories_of_digits_are_not_reported_as_numbers_with_thousands_separat
     frame = pd.DataFrame({"fleet": rng.choice(["0", "1"], 300), "coverage": rng.choice(["1", "2", "3"], 300)})
     frame = frame.astype("category").assign(sum=rng.choice(["1 200", "12 000", "900"], 300))
     assert [(each.column, each.what) for each in fixes_of_columns(frame)] == [
-        ("coverage", "the feature holds numbers that are kept as categories"),
-        ("sum", "the feature holds numbers as text"),
+        ("coverage", "the feature contains numbers that are stored as categories"),
+        ("sum", "the feature contains numbers that are stored as text"),
     ]

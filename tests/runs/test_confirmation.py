@@ -173,19 +173,19 @@ def test_a_run_keeps_its_confirmations_and_refuses_altered_ones(run):
     assert read_confirmations(run) == read_confirmations(kept) == (found, other)
     file = run.folder / CONFIRMATIONS
     file.write_text(file.read_text().replace('"n": ', '"n": 7'))
-    with pytest.raises(RunError, match="were changed"):
+    with pytest.raises(RunError, match="have been changed"):
         read_confirmations(run)
     file.write_text(sealed_text({"openings": [to_plain(found), to_plain(other)]}))
     assert read_confirmations(run) == (found, other)
     file.unlink()
-    with pytest.raises(RunError, match="were changed"):
+    with pytest.raises(RunError, match="have been changed"):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
 def test_runs_without_confirmation_rows_and_previews_cannot_be_confirmed(done):
     with pytest.raises(RunError, match="set no rows aside"):
         confirm_run(done, **POINT, owner="local")
-    with pytest.raises(RunError, match="not done"):
+    with pytest.raises(RunError, match="not finished"):
         confirm_run(finished(SHARED, first=True), **POINT, owner="local")
 
 

@@ -57,11 +57,11 @@ def test_an_imported_run_refuses_data_with_another_fingerprint(done: Run) -> Non
     run.check_data(SOURCE.load())
     assert run.read_result().fingerprint == SOURCE.load().fingerprint
     prices = pd.Series([1.0, 2.0])
-    with pytest.raises(RunError, match="not those that this run was trained on"):
+    with pytest.raises(RunError, match="not the data on which this run was trained"):
         keep_priced(run, run.spec.load(), prices, title="Prices", owner=LOCAL)
     model = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
     assert worker.main(model.id) == 1
-    assert "not those that this run was trained on" in model.status.message
+    assert "not the data on which this run was trained" in model.status.message
 
 
 def test_an_imported_run_gets_a_new_id_when_another_run_has_the_same_id(content: bytes, done: Run) -> None:

@@ -241,7 +241,7 @@ def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
 def test_overlapping_bands_are_refused_and_a_band_may_consist_of_one_number() -> None:
     bands = pd.DataFrame({"factor": ["", "age", "age"], "from": [None, 18, 19], "to": [None, 18, 30]})
     assert rated(bands.assign(relativity=[100.0, 2.0, 1.0]), "age", [18, 19]) == [200, 100]
-    with pytest.raises(DataError, match=r"“age”: several bands hold 20"):
+    with pytest.raises(DataError, match=r"“age”: several bands contain 20"):
         rated(table("age", ["18-24", "20-30"], [2.0, 1.0]), "age", [18, 20])
 
 

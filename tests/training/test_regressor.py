@@ -306,7 +306,7 @@ def test_fit_refuses_a_missing_or_duplicate_sensitive_column_and_an_unsuitable_t
         (lambda x, y, s: (x, y, np.append(s[1:], np.nan)), "missing"),
         (lambda x, y, s: (x, y, pd.Series([*s[1:], "secret"])), "^(?!.*secret).*numbers are needed"),
         (lambda x, y, s: (x, y, 0 * s), "same value"),
-        (lambda x, y, s: (x, 0 * y + 3, s), "target holds the same value"),
+        (lambda x, y, s: (x, 0 * y + 3, s), "target has the same value"),
         (lambda x, y, s: (x, 1e200 * y, s), "y.*large"),
         (lambda x, y, s: (x, y, s[:-1]), "inconsistent numbers of samples"),
         (lambda x, y, s: (x, y, s[:, None, None]), "shape"),

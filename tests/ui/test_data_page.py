@@ -115,7 +115,7 @@ READ = [
     (b"\xef\xbb\xbf" + SOUND, "sensitive: age"),
     (SOUND.replace(b"power", b"", 1), "column 2 is “column 2”"),
     (changed(code=["007"] * 120), "“code” stays text, as an identifier"),
-    (changed(value=["1’234"] * 120), "have a separator between thousands"),
+    (changed(value=["1’234"] * 120), "have a thousands separator"),
     (changed(cost=policies()["cost"] * 1e60), "single precision"),
     (tails(), "“cost” is zero in 8", "heavy tail", "quantile groups"),
 ]
@@ -178,7 +178,7 @@ def missing(column: str) -> bytes:
 #: click.
 FIXED = {
     "missing cells": (missing("age"), "age", "2 places; lines 5, 9", "Drop these rows", "118 rows"),
-    "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must hold numbers", "Convert to numbers",
+    "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must contain numbers", "Convert to numbers",
               "“cost” is converted from text to numbers."),
     "dates": (changed(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)]), "born",
               "day and month are ambiguous", "Use the age (month before day)",
@@ -186,7 +186,7 @@ FIXED = {
     "a hidden copy": (changed(300, born=2020 - policies(300)["age"]), "age", "“age” can be recovered", "Leave it out",
                       "1 feature ·"),
     "no exposure": (changed(exposure=[0, -1, *[1.5] * 118]), "age", "above zero", "Drop these rows", "118 rows"),
-    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "is repeated over columns: 1, 2", "Number them",
+    "names that repeat": (SOUND.replace(b"power", b"age", 1), "", "have the same name: columns 1, 2", "Number them",
                           "column 2 is “age (2)”"),
 }  # fmt: skip
 
@@ -292,7 +292,7 @@ def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatc
     sheet = workbook({"Tab": [list(policies()), *policies().to_numpy().tolist()]})
     for limit, most, content, name, told in (
         ("limits.MAX_CELLS", 300, SOUND, "policies.csv", "more than 300"),
-        ("limits.MAX_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "when it is unpacked"),
+        ("limits.MAX_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "The unpacked file has"),
         ("excel.MAX_EXCEL_CELLS", 100, sheet, "policies.xlsx", "more than 100"),
     ):
         with monkeypatch.context() as patch:
@@ -366,8 +366,8 @@ def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
     assert train.checkbox(key="train.form balance").value
     without = int((frame["ClaimNb"] == 0).sum())
     if label == "Claim severity":
-        assert f"{without} rows left out: “ClaimNb” can't be used there." in said(at)
-        assert "“ClaimAmount” adds up to 70 in these rows." in said(at)
+        assert f"{without} rows left out, because “ClaimNb” can't be used there." in said(at)
+        assert "“ClaimAmount” has the sum 70 in these rows." in said(at)
         assert "ClaimAmount (per claim)" in dataset.label("ClaimAmount")
         assert dataset.n_rows == 600 - without
     else:

@@ -1,4 +1,4 @@
-"""Boosted trees in files of LightGBM, XGBoost and CatBoost, each read by the library that wrote the file."""
+"""Boosted trees in files of LightGBM, XGBoost and CatBoost. The library that wrote a file also reads it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives by the scale of the prediction: a mean with log link, a mean without link, a probability.
+#: Objectives in three groups by their predictions: a mean with a log link, a mean without a link, a
+#: probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
     "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
@@ -41,8 +42,8 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "An offset or exposure used in training (init_score, base_margin, baseline). Prices are for an offset "
-    "of 0."
+    "Whether the training used an offset or an exposure (init_score, base_margin, baseline). Prices are for "
+    "an offset of 0."
 )
 _NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
 
@@ -55,16 +56,16 @@ class _Boosted(NamedModel):
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of an objective's predictions; raise an error for one that gives no price."""
+        """Describe the scale of predictions for an objective; raise an error if they are no prices."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
-            self.response, self.is_price = "the price: its log link is undone", True
+            self.response, self.is_price = "the price (the log link is inverted)", True
         elif objective in _CHANCES:
             self.response = "a probability"
             self.remarks += (f"The model gives probabilities (objective {objective}).",)
         elif objective in _AS_IT_IS and is_told:
-            self.response = "the price, as the model was fitted to it"
+            self.response = "the outcome to which the model was fitted"
         elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
             self.response = "raw scores of an objective that the file does not state"
             if link == "auto":
@@ -108,7 +109,8 @@ class LightGBMModel(_Boosted):
         # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means as the number 0.
         as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
         self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
-        # LightGBM treats an ordered category of pandas as a number; only the table shows which column it is.
+        # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
+        # which column is an ordered category.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
@@ -128,10 +130,12 @@ class LightGBMModel(_Boosted):
         self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
-            self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
+            self.open += (
+                f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
+            )
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the columns to which the file's lists of levels belong, by comparing cells with the levels."""
+        """Find the column of each list of levels in the file: its cells must be among the levels."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -142,8 +146,10 @@ class LightGBMModel(_Boosted):
             settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
         settings = [each for each in settings if {*each} >= texts | self._coded]
         if len(settings) != 1:
-            what = f"it lists the levels of {counted(len(self._lists), 'column')}, and does not say of which"
-            raise refused(what, "Give the columns with levels as text, as in the model's training.")
+            what = (
+                f"it lists the levels of {counted(len(self._lists), 'column')}, and does not name the columns"
+            )
+            raise refused(what, "Store the columns that have levels as text, as in the model's training.")
         lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
             coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
@@ -151,7 +157,7 @@ class LightGBMModel(_Boosted):
         self._is_open = False
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Return the prices, (n,), or K outputs, (n, K)."""
+        """Return the prices (n,), or the K outputs of each row (n, K)."""
         return np.asarray(self._booster.predict(np.column_stack(values).astype(float)), dtype=float)
 
 
@@ -166,8 +172,8 @@ class XGBoostModel(_Boosted):
             self._booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(content))
             dump = json.loads(self._booster.save_raw("json"))
         except xgboost.core.XGBoostError as error:
-            hint = "Save it again, by save_model with the ending .json or .ubj."
-            raise refused(f"it is no XGBoost model that can be read ({cause(error)})", hint) from error
+            hint = "Save it again with save_model under a name that ends with .json or .ubj."
+            raise refused(f"XGBoost can't read it ({cause(error)})", hint) from error
         learner, self._data = dump["learner"], xgboost.DMatrix
         objective, about = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
@@ -192,25 +198,25 @@ class XGBoostModel(_Boosted):
             self._missing_as = dict.fromkeys(to_right, "the column's largest numbers (XGBoost)")
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
-        # After early stopping, only the rounds up to the best one are used, as in XGBRegressor.
+        # If the training stopped early, only the rounds up to the best round are used, as by XGBRegressor.
         best = self._booster.attr("best_iteration")
         self._range = (0, 0) if best is None or not n_trees else (0, int(best) + 1)
         rounds = len(trees.get("iteration_indptr", [])) - 1
         if best is not None and 0 < self._range[1] < rounds:
             self.remarks = (
-                f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as "
-                "XGBRegressor does. xgboost.Booster uses all rounds.",
+                f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as by "
+                "XGBRegressor. xgboost.Booster uses all rounds.",
             )
         base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
-        # XGBoost stores a custom objective as the squared error, with the default base score.
+        # XGBoost stores a custom objective under the name of the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
             self.remarks += (
                 f"If the training had an offset (base_margin), these prices are {base[0]:.4g} times those of "
-                "an offset of 0, because XGBoost then adds its base_score. Compare these prices with the "
-                "model's.",
+                "an offset of 0, because XGBoost adds its base_score. Compare these prices with those of the "
+                "model itself.",
             )
-        self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
+        self.open += ("Which value represented missing cells in the training, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
                 "Whether the model was trained with a custom objective, which XGBoost records as "
@@ -222,7 +228,7 @@ class XGBoostModel(_Boosted):
             self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Return the prices, (n,), or K outputs, (n, K)."""
+        """Return the prices (n,), or the K outputs of each row (n, K)."""
         from xgboost.core import XGBoostError
 
         names = self._booster.feature_names
@@ -249,7 +255,7 @@ class CatBoostModel(_Boosted):
         try:
             if form == "cbm":
                 self._model.load_model(blob=content)
-            else:  # CatBoost reads JSON only from a file.
+            else:  # CatBoost can read JSON only from a file.
                 with tempfile.NamedTemporaryFile(suffix=".json") as file:
                     file.write(content)
                     file.flush()
@@ -276,10 +282,10 @@ class CatBoostModel(_Boosted):
         count = 2 if objective in ("Logloss", "CrossEntropy") else len(scores)
         self._name_outputs(count)
         if of_levels:
-            self.open += ("The names of levels: the file holds only their hashes.",)
+            self.open += ("The names of the levels: the file contains only their hashes.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Return the prices, (n,), or K outputs, (n, K)."""
+        """Return the prices (n,), or the K outputs of each row (n, K)."""
         frame = pd.DataFrame({each.name: own for each, own in zip(self.inputs, values, strict=True)})
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
@@ -288,12 +294,12 @@ class CatBoostModel(_Boosted):
         return made
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Return the values of each input, (n,); truth values become 1 and 0, as in CatBoost's training."""
+        """Return the values (n,) of each input. Truth values become 1 and 0, as in CatBoost's training."""
         truths = {name: rows[name].astype("Int64") for name in self.columns if is_bool_dtype(rows[name])}
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that get the same price as a level that no training data contain."""
+        """Return sentences on levels that are probably unknown: their price is that of an invented level."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)
@@ -307,13 +313,14 @@ class CatBoostModel(_Boosted):
             if levels := sorted(alike.index[alike & (alike.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
                 sentences.append(
-                    f"{few(levels)} of “{self.columns[k]}” ({count}) are priced as a level never seen."
+                    f"{few(levels)} of “{self.columns[k]}” ({count}) are priced like a level that is not "
+                    "in the training data."
                 )
         return tuple(sentences)
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
-    """Return a feature's levels in the format of XGBoost 3.1 and later: bytes with offsets, or numbers."""
+    """Return a feature's levels, which XGBoost 3.1 and later store as bytes with offsets or as numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
     content = bytes(each % 256 for each in enc["values"])

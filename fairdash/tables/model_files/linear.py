@@ -1,4 +1,4 @@
-"""GLMs as lists of coefficients: a base class for sums of terms, and tables with names of R or Python."""
+"""GLMs as sums of terms: their base class, and tables of coefficients with the names of R or Python."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Factors of a coefficient: each is a power of a column of numbers, or 1 in the rows of a level.
+#: Factors of a coefficient. A factor is a power of a numeric column, or it is 1 in the rows with a level and
+#: else 0.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Patterns of functions that convert a column to a factor, and of levels as patsy and formulaic write them.
+#: Two patterns: of functions that convert a column to a factor, and of a level as patsy and formulaic write
+#: it.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval, which R's cut writes as a level after the column's name.
+#: Pattern of an interval, which R's function cut uses as a level, so that it follows the column's name.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
 class LinearModel(NamedModel):
-    """Base class of GLMs, whose prediction is the inverse link of a sum of terms.
+    """Base class of GLMs. Their prediction is the inverse link function of a sum of terms.
 
     Attributes
     ----------
     terms
-        Coefficients, each with its factors.
+        List of coefficients; each coefficient has a list of factors by which it is multiplied.
     undo
         Inverse of the link function.
     """
@@ -51,11 +53,11 @@ class LinearModel(NamedModel):
 
     @property
     def with_levels(self) -> set[str]:
-        """Names of the inputs whose levels a term uses."""
+        """Names of the inputs for which a term names a level."""
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Set the inputs that the terms use, with the levels in the coefficients and the levels in `more`."""
+        """Set the inputs to those that the terms use, with the levels from the terms and from `more`."""
         used: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
             used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
@@ -65,7 +67,7 @@ class LinearModel(NamedModel):
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; raise an error for a missing number."""
+        """Return sentences on levels that the file doesn't list; raise an error if a number is missing."""
         lacking = [
             column
             for each, column in zip(self.inputs, self.columns, strict=True)
@@ -82,32 +84,33 @@ class LinearModel(NamedModel):
         for beta, parts in self.terms:
             product = np.full(len(eta), beta)
             for name, value in parts:
-                own, levels = values[places[name]], self.inputs[places[name]].levels
-                product *= own == (levels or ()).index(value) if isinstance(value, str) else own**value
+                cells, levels = values[places[name]], self.inputs[places[name]].levels
+                product *= cells == (levels or ()).index(value) if isinstance(value, str) else cells**value
             eta += product
         return np.asarray(self.undo(eta), dtype=float)
 
 
 class CoefficientTable(LinearModel):
-    """Table of coefficients with the term names of R, statsmodels or glum, such as zoneB or zone[T.B].
+    """Table of coefficients with term names of R, statsmodels or glum, such as zoneB or zone[T.B].
 
-    A level without a coefficient is the base level. A factor with several base levels raises an error.
+    A level without a coefficient is taken as the base level. If several levels of a factor have no
+    coefficient, an error is raised.
     """
 
-    unknown_level_message = "{} of “{}” has no coefficient and is priced as the base, in {}."
+    unknown_level_message = "{} of “{}” has no coefficient and is priced as the base level, in {}."
     kind = "table of coefficients"
     objective = "not told"
     open = (
-        "Which level of a factor is its base, and whether the model was fitted with an offset.",
-        "Whether R's contrasts are those of contr.treatment, as fairdash takes them.",
-        "Whether terms are in another table, as mgcv's smooths are.",
+        "Which level of a factor is the base level, and whether the model was fitted with an offset.",
+        "Whether R's contrasts are those of contr.treatment, as fairdash assumes.",
+        "Whether further terms are stored elsewhere, as the smooth terms of mgcv are.",
     )
 
     def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
-            raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+            raise refused("it lists coefficients without a link", NAME_LINK)
         if is_relative and min(value for _, value in named) <= 0:
-            raise refused("not all of its relativities are above 0", "Correct these cells.")
+            raise refused("some of its relativities are not above 0", "Correct these cells.")
         self._named, self.is_price = named, is_relative
         self.undo = np.exp if is_relative else np.asarray
         self.response = (
@@ -118,29 +121,31 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each term, the longest name at the term's start; the remainder is the level."""
-        if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
-            raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
+        """Find each term's column, the longest name with which it begins; the rest is the level."""
+        if repeated := sorted(
+            {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
+        ):
+            raise refused(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
         terms: list[Term] = []
-        strange: list[str] = []
+        unknown_terms: list[str] = []
         for name, value in self._named:
             parts = [_part_of(each, columns or table) for each in name.split(":")] if name else []
             terms.append((float(np.log(value)) if self.is_price else value, [each for each in parts if each]))
-            strange += [name] if None in parts else []
-        if strange:
+            unknown_terms += [name] if None in parts else []
+        if unknown_terms:
             raise refused(
-                f"its terms {few(strange)} are neither columns of the table nor a column with a level, such "
-                "as zoneB for level B of “zone”",
+                f"its terms {few(unknown_terms)} name neither a column of the table nor a column and a "
+                "level, such as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
-        # R writes the level directly after the column; the other tools write it in brackets.
+        # R writes a level directly after the column; other tools write it in brackets.
         self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on the levels used as the base; a factor with several of them raises an error."""
+        """Return sentences on levels without a coefficient; if a factor has several, raise an error."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -148,23 +153,23 @@ class CoefficientTable(LinearModel):
             if len(others) > 1:
                 raise refused(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                    f"Its coefficients are of {few(each.levels)}. Correct the levels, add the column that is "
+                    f"These levels have one: {few(each.levels)}. Correct the levels, add the column that is "
                     "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
-                    "polynomials or sums, such as size.L and region1, are not read.",
+                    "polynomials or sums, such as size.L and region1, are not supported.",
                 )
             numbered = [str(k + 1) for k in range(len(each.levels))]
             if self._of_r and sorted(each.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
                 raise refused(
-                    f"“{column}” has coefficients 1 to {len(numbered)}, which may be R's contrasts by sums "
-                    "or Helmert's, and not those of levels",
-                    f"Fit it with contr.treatment. If {others[0]} is the base, give {column}{others[0]} a "
-                    "coefficient of 0.",
+                    f"“{column}” has coefficients 1 to {len(numbered)}. They may be R's sum contrasts "
+                    "or Helmert contrasts, and not the coefficients of levels",
+                    f"Fit the model with contr.treatment. If {others[0]} is the base level, give "
+                    f"{column}{others[0]} a coefficient of 0.",
                 )
         return super().unknown_levels(rows)
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column that a part of a term names, and the level, or the power 1 for a number."""
+    """Return the column that a part of a term names, with its level or, for a number, the power 1."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)
@@ -174,5 +179,5 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
         return None
     match = _LEVEL.fullmatch(ending)
     level = match[1] if match else ending
-    # The truth values of R get the spelling of pandas.
+    # R's truth values are written as in pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

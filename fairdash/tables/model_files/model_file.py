@@ -1,8 +1,8 @@
-"""Model of a price in a file: kind of file, inputs, and functions that all model readers share.
+"""Files with a model of a price: their kinds and inputs, and functions that all readers of models share.
 
-fairdash uses the metadata of a file: names, types and shapes of inputs and outputs, the levels, and the link
-if the file records the loss. If the file does not state a fact, fairdash reports this, or refuses the file
-with the reason.
+fairdash reads the metadata of a file: the names, types and shapes of inputs and outputs, the levels, and, if
+the file states the loss, the link. If a file does not state a fact, fairdash says so, or refuses the file and
+names the reason.
 """
 
 from __future__ import annotations
@@ -26,33 +26,41 @@ Array = NDArray[np.float64]
 Link = Literal["auto", "identity", "log"]
 LINKS: tuple[Link, ...] = ("auto", "identity", "log")
 
-#: First words of a note that is shown before the verdict.
+#: First words of a note that is shown before the results of an audit.
 DIFFERS = "The model's price differs"
-#: Maximum size of a model's file in bytes, number of inputs, and seconds per request.
+#: Maximum size of a model's file in bytes, maximum number of inputs, and maximum seconds per request.
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
-#: Maximum memory in bytes of the process that opens the file.
+#: Maximum memory in bytes of the process that opens a model's file.
 MAX_MEMORY = 6 * 10**9
 #: File name extensions that the page accepts.
 ENDINGS = ("onnx", "txt", "json", "ubj", "cbm", "pmml", "xml", "csv", "xlsx")
 _NO_PICKLE = (
-    "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
-    "fairdash never loads pickles, because they can run any program."
+    "Save the model with save_model of its library, or export it as ONNX, for example with skl2onnx. "
+    "fairdash never loads pickles, because a pickle can run any program."
 )
 _ITS_PRICES = "Compute the prices with the model's own software, and audit a column of these prices."
-#: First bytes of files that are not supported: their type, and the next step.
+#: Kinds of files that are not supported: the first bytes, a description, and what to do instead.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
-    (b"binf", "it is XGBoost's old binary format", "Save the model by save_model with the ending .json."),
-    (b"\x1f\x8b", "it is compressed, like R's .rds and .RData", f"Unpack it. Of an R model: {_ITS_PRICES}"),
-    (b"RD", "it is R's own format", f"fairdash runs no code. {_ITS_PRICES}"),
-    (b"\x89HDF", "it is HDF5, as Keras writes it", "Export the model as ONNX."),
+    (
+        b"binf",
+        "it is in XGBoost's old binary format",
+        "Save the model with save_model under a name that ends with .json.",
+    ),
+    (
+        b"\x1f\x8b",
+        "it is compressed, like R's .rds and .RData",
+        f"Unpack it. If it is an R model: {_ITS_PRICES}",
+    ),
+    (b"RD", "it is in R's own format", f"fairdash runs no code. {_ITS_PRICES}"),
+    (b"\x89HDF", "it is an HDF5 file, as Keras writes it", "Export the model as ONNX."),
 )
-#: Losses of CatBoost whose model predicts the logarithm of the mean.
+#: Losses of CatBoost with which a model predicts the logarithm of the mean.
 LOG_LOSSES = ("Poisson", "Tweedie")
 
 
 def content_of(source: bytes | str | PathLike[str]) -> bytes:
-    """Return the complete content of a model's file, or raise a StorageError if it exceeds 50 MB."""
+    """Return the content of a model's file; raise a StorageError if the file is larger than 50 MB."""
     try:
         if not isinstance(source, bytes):
             with Path(source).open("rb") as file:
@@ -70,12 +78,12 @@ def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
 
 
 def kind_of(content: bytes) -> str:
-    """Return the kind of a file, which depends on its content and not on its name.
+    """Return the kind of a file, which its content and not its name shows.
 
     Raises
     ------
     StorageError
-        No reader supports the file; the error describes the file.
+        fairdash has no reader for the file. The error states the kind of the file.
     """
     for start, what, hint in _OTHER_FILES:
         if content.startswith(start):
@@ -88,28 +96,32 @@ def kind_of(content: bytes) -> str:
     if begin.startswith(b"{"):
         if b"learner" in begin[:1_000]:
             return "xgboost"
-        hint = "Save the model by its library's own save_model."
+        hint = "Save the model with save_model of its library."
         raise refused("it is JSON that neither XGBoost nor CatBoost wrote", hint)
     if begin.startswith(b"<"):
         if b"<PMML" in begin[:5_000] and b"<!DOCTYPE" not in begin[:5_000]:
             return "pmml"
-        raise refused("it is XML, but not plain PMML", "Export the model as PMML or ONNX.")
+        raise refused(
+            "it is XML, but not a PMML file without a document type", "Export the model as PMML or ONNX."
+        )
     if begin.startswith(b"PK\x03\x04"):
         if b"xl/workbook" in content:
             return "factors"
         if b"model.ini" in content:
             raise refused("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
-        raise refused("it is a zip archive that is no workbook", "Unpack it.")
+        raise refused("it is a zip archive, but not a workbook", "Unpack it.")
     is_text = b"\x00" not in begin and begin.count(b"\n") > 1 and re.search(rb"[,;\t]", begin)
     return "factors" if is_text else "onnx"
 
 
 def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDArray[Any]:
-    """Return cells as numbers, (n,), NaN if missing; raise a StorageError if this would change values."""
+    """Return cells as numbers (n,), NaN if missing; raise a StorageError if a value would change."""
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
-        hint = "Code the column as for the model's training, or export the model with its encoding."
-        raise refused(f"it takes numbers, and “{name}” holds text, such as “{cells.dropna().iloc[0]}”", hint)
+        hint = "Encode the column as in the model's training, or export the model with its encoding."
+        raise refused(
+            f"it needs numbers, but “{name}” contains text, such as “{cells.dropna().iloc[0]}”", hint
+        )
     numbers = cells.to_numpy(dtype=float, na_value=np.nan)
     if issubclass(kind, np.floating):
         return numbers.astype(kind)
@@ -117,14 +129,14 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
         if bad.any():
             where = at_lines((np.flatnonzero(bad) + 1).tolist(), int(bad.sum()), word="row")
             raise refused(
-                f"it takes whole numbers, and “{name}” {what} in {counted(int(bad.sum()), 'row')} ({where})",
+                f"it needs whole numbers, but “{name}” {what} in {counted(int(bad.sum()), 'row')} ({where})",
                 "Leave these rows out, or fill the cells.",
             )
     return numbers.astype(kind)
 
 
 def as_levels(cells: pd.Series) -> NDArray[Any]:
-    """Return levels as text, (n,): whole numbers without a fraction, missing cells as ""."""
+    """Return levels as text (n,). Whole numbers have no decimal point, and missing cells become ""."""
     if is_numeric_dtype(cells) and not is_bool_dtype(cells):
         known = cells.dropna().astype(float)
         if (known == np.round(known)).all():
@@ -133,14 +145,14 @@ def as_levels(cells: pd.Series) -> NDArray[Any]:
 
 
 def cause(error: Exception) -> str:
-    """Return a library's error message without error codes and paths."""
-    words = str(error).splitlines()[0] if str(error) else type(error).__name__
-    words = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", words)
-    words_of_message = [each for each in words.split() if "/" not in each and "::" not in each]
+    """Return the error message of a library without error codes and paths."""
+    message = str(error).splitlines()[0] if str(error) else type(error).__name__
+    message = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", message)
+    words_of_message = [each for each in message.split() if "/" not in each and "::" not in each]
     return " ".join(words_of_message)[:200].rstrip(". ")
 
 
-#: Pattern of the names that libraries give to the columns of an array.
+#: Pattern of names that libraries give to the columns of an array without names.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
     "State what the model gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
@@ -155,9 +167,9 @@ class Input:
     Attributes
     ----------
     levels
-        Texts of the input's levels; None for a number.
+        Texts of the levels of the input; None for a numeric input.
     codes
-        Numbers that the library uses for the levels, in order.
+        Numbers by which the library represents the levels, in the same order.
     is_text
         Whether the input takes texts whose possible values the file doesn't list.
     form
@@ -175,7 +187,7 @@ class Input:
         return self.is_text or self.levels is not None
 
     def values(self, cells: pd.Series) -> NDArray[Any]:
-        """Return cells as numbers, NaN if missing or unknown, or as texts, (n,)."""
+        """Return cells (n,) as texts or as numbers, with NaN for a missing cell or an unknown level."""
         if self.is_text:
             return as_levels(cells)
         if self.levels is None:
@@ -185,35 +197,35 @@ class Input:
 
 
 def coded(name: str, levels: tuple[str, ...]) -> Input:
-    """Return an input whose levels the library numbers from 0."""
+    """Return an input with levels that the library represents by the numbers 0, 1, 2, …."""
     return Input(name, levels, tuple(map(float, range(len(levels)))))
 
 
 class NamedModel:
-    """Base class of models whose file lists the inputs; a reader sets all attributes before it calls `match`.
+    """Base class of models whose file lists the inputs. A reader sets all attributes and then calls `match`.
 
     Attributes
     ----------
     kind, objective, size
-        Type of the file, objective of the fit, and number of trees or terms, all in words.
+        In words: type of the file, objective of the fit, and number of trees or terms.
     inputs
         Inputs of the model, in order.
     outputs
         Names of the model's outputs for each row.
     link
-        ``"log"`` if outputs are logarithms of the price.
+        ``"log"`` if the outputs are logarithms of the price, else ``"identity"``.
     is_price
-        Whether the output is certainly a price, and no logarithm.
+        Whether the output is certainly a price, and not a logarithm of it.
     response
         Scale of the output, in words.
     open
         Sentences on facts that the file doesn't state.
     remarks
-        Sentences that are shown before a verdict.
+        Sentences that are shown before the results of an audit.
     names_inputs
-        Whether the file names the inputs; if not, columns are used in order.
+        Whether the file names the inputs. If it doesn't, the columns are used in order.
     unknown_level_message
-        Sentence on unknown levels, with placeholders for the levels, the column and the rows.
+        Sentence on unknown levels, with placeholders for the levels, the column and the number of rows.
     is_listed
         Whether the file lists all levels, so that a column without any known level raises an error.
     """
@@ -227,37 +239,39 @@ class NamedModel:
     remarks: tuple[str, ...] = ()
     columns: list[str] = []  # noqa: RUF012 (set by match)
     names_inputs = is_listed = True
-    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as a missing level."
+    unknown_level_message = (
+        "The model does not know {} of “{}”, in {}. These rows are priced as if the level were missing."
+    )
     _place: int | None = 0
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Return the outputs for values of the inputs, (n,) or (n, K)."""
+        """Return the outputs, (n,) or (n, K), for given values of the inputs."""
         raise NotImplementedError
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input in `columns`, in order, or by name in `table`."""
+        """Find the column of each input: by its position in `columns`, or by its name in `table`."""
         names = [each.name for each in self.inputs]
         if not names:
             raise refused("it has no inputs: its price is the same in every row", "Export another model.")
-        written = {re.sub(r"\s", "_", each): each for each in reversed(table)}
-        by_name = [each if each in table else written.get(each) for each in names]
+        by_written_name = {re.sub(r"\s", "_", each): each for each in reversed(table)}
+        by_name = [each if each in table else by_written_name.get(each) for each in names]
         of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
         if self.names_inputs and None not in by_name:
             self.columns = [str(each) for each in by_name]
         elif self.names_inputs and columns is None and not of_array:
-            lacking = [name for name, each in zip(names, by_name, strict=True) if each is None]
-            hint = "Add the column, or name the model's columns in the model's order."
-            raise refused(f"it takes the column {few(lacking)}, which the table lacks", hint)
+            missing = [name for name, each in zip(names, by_name, strict=True) if each is None]
+            hint = "Add the column, or list the columns in the order of the model's inputs."
+            raise refused(f"it needs the column {few(missing)}, which the table does not have", hint)
         else:
             self.columns = list(table if columns is None else columns)
             listed = ", ".join(f"“{each}”" for each in self.columns)
             if len(self.columns) != len(names):
                 raise refused(
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
-                    "Name the model's columns, in the model's order.",
+                    "List the columns in the order of the model's inputs.",
                 )
             named = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
-            self.remarks += (f"The file {named}. The inputs are taken in this order: {listed}.",)
+            self.remarks += (f"The file {named}. These columns are used as inputs, in this order: {listed}.",)
         self.choose(output)
 
     def choose(self, output: str | None) -> None:
@@ -265,13 +279,11 @@ class NamedModel:
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
                 what = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
-                raise refused(
-                    f"it has {what}", f"Name one of these as the model's output: {few(self.outputs)}."
-                )
+                raise refused(f"it has {what}", f"Choose one of these outputs: {few(self.outputs)}.")
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Take from the rows the facts that the file does not state."""
+        """Infer facts that the file does not state from the rows."""
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Return the values of each input, (n,)."""
@@ -279,12 +291,12 @@ class NamedModel:
         return [each.values(rows[column]) for each, column in zip(self.inputs, self.columns, strict=True)]
 
     def predict(self, rows: pd.DataFrame) -> Array:
-        """Return the model's output for rows, (n,), without its link."""
-        made = np.asarray(self.priced(self.values(rows)), dtype=float)
-        return made if made.ndim == 1 else made[:, self._place]
+        """Return the model's output (n,) for rows, before a logarithm is inverted."""
+        outputs = np.asarray(self.priced(self.values(rows)), dtype=float)
+        return outputs if outputs.ndim == 1 else outputs[:, self._place]
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on missing or unknown levels; raise an error for a column without known levels."""
+        """Return sentences on missing and unknown levels; raise an error if a column has no known level."""
         sentences = []
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
@@ -292,13 +304,15 @@ class NamedModel:
             if not each.has_levels:
                 continue
             if n_missing := int(cells.isna().sum()):
-                sentences.append(f"“{column}” is missing in {counted(n_missing, 'row')}, priced as no level.")
+                sentences.append(
+                    f"“{column}” is missing in {counted(n_missing, 'row')}, which are priced without a level."
+                )
             known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
             unknown = known[[not self.knows(each, level) for level in known.index]]
             if self.is_listed and 0 < len(unknown) == len(known):
-                hint = "Write the column's levels as in the model's training."
+                hint = "Write the levels of the column as in the model's training."
                 raise refused(
-                    f"no cell of “{column}” is a level that it knows ({few(each.levels or ())})", hint
+                    f"no cell of “{column}” contains a level of the model ({few(each.levels or ())})", hint
                 )
             if len(unknown):
                 count = counted(int(unknown.sum()), "row")
@@ -306,12 +320,12 @@ class NamedModel:
         return tuple(sentences)
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether the file lists a level of an input."""
+        """Return whether the file lists this level of an input."""
         return which.levels is None or level in which.levels
 
     @property
     def about(self) -> dict[str, Any]:
-        """Description of the file as plain values, for the user."""
+        """Description of the file for the user, as a dict of plain values."""
         listed = [
             {
                 "name": each.name, "type": each.form or ("levels" if each.has_levels else "number"),

@@ -1,4 +1,4 @@
-"""Models in ONNX, a format with operators and without program code, run by onnxruntime."""
+"""Models in ONNX, a format that contains operators and no program code. onnxruntime runs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted
 
-#: Types of inputs; only floats can represent missing cells and fractions.
+#: Types of inputs with numpy's types. Only the float types can represent missing cells and fractions.
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 _TEXT = "tensor(string)"
@@ -34,10 +34,11 @@ _TEXT = "tensor(string)"
 class OnnxModel(NamedModel):
     """Model in an ONNX file, with the parameters of the other model readers.
 
-    A single input (n, p) without column names receives the columns in order.
+    If the model has a single input (n, p), whose name is not a column, the input receives all columns in
+    order.
     """
 
-    # The effect of a level that the file does not list depends on the operators.
+    # The operators decide what a level changes that the file does not list.
     unknown_level_message, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
@@ -45,11 +46,11 @@ class OnnxModel(NamedModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        # Optimisation is off, because it would compute parts of the model before the time limit applies.
+        # Optimisation is off: it would run parts of the model already now, without the time limit.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's errors share no base class.
+        except Exception as error:  # The errors of onnxruntime have no common base class.
             raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
@@ -59,7 +60,10 @@ class OnnxModel(NamedModel):
                 raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
             if each.shape and isinstance(each.shape[0], int):
                 rows = counted(each.shape[0], "row")
-                raise refused(f"it prices {rows} at a time", "Export the model with a free first dimension.")
+                raise refused(
+                    f"it accepts only {rows} at a time",
+                    "Export the model without a fixed number of rows (a free first dimension).",
+                )
         self.inputs = tuple(
             Input(each.name, is_text=each.type == _TEXT, form=f"{each.type}, {len(each.shape)}-d")
             for each in self._held
@@ -69,11 +73,11 @@ class OnnxModel(NamedModel):
         meta = self._session.get_modelmeta()
         self.kind = f"ONNX ({meta.producer_name or 'no maker named'})"
         loss = _catboost_loss(meta.custom_metadata_map.get("params", ""))
-        self.objective, self.response = loss or "not told", "a number as the file gives it"
+        self.objective, self.response = loss or "not told", "the output of the model, unchanged"
         if loss in LOG_LOSSES:
             self.link, self.response = "log", "a logarithm of the price"
             self.remarks = (
-                f"The file holds a CatBoost model of the loss {loss}, whose output is a logarithm.",
+                f"The file contains a CatBoost model with the loss {loss}; its output is a logarithm.",
             )
         elif not loss and self._may_have_a_link(meta.producer_name):
             self.open = self.remarks = (
@@ -83,13 +87,13 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether models of this producer may lack a link, as exported trees and additive ones do."""
+        """Return whether the exported model may lack its link, as trees and models from ebm2onnx may."""
         content = self._content
         trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
         return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input, or of each position in a single input."""
+        """Find the column of each input, or the columns of a single input in order."""
         names = table if columns is None else columns
         if len(self._held) == 1 and self._held[0].name not in names:
             (only,), shape = self.inputs, self._held[0].shape
@@ -98,7 +102,7 @@ class OnnxModel(NamedModel):
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:
-        """Choose the output that contains the price, and the position in a row, None for a single number."""
+        """Choose the output that contains the price, and its position in a row with several numbers."""
         outputs = {each.name: each for each in self._session.get_outputs()}
         listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
@@ -106,22 +110,22 @@ class OnnxModel(NamedModel):
             if len(outputs) > 1:
                 raise refused(
                     f"it has {len(outputs)} outputs: {listed}",
-                    "Name the output that holds the price; “NAME[1]” is the second number of each row.",
+                    "Name the output that contains the price; “NAME[1]” means the second number of each row.",
                 )
             output = next(iter(outputs))
         elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
             output, self._place = match[1], int(match[2])
         if output not in outputs:
-            raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
+            raise refused(f"it has no output “{output}”", f"Its outputs are: {listed}.")
         if outputs[output].type not in _FLOATS:
-            hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
+            hint = "Name an output of decimal numbers, or export the model again (skl2onnx: zipmap=False)."
             raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether the file contains a level's text, preceded by a field number and the text's length.
+        """Return whether the file contains a level: a field number, the length of the text, and the text.
 
-        The fields with levels are AttributeProto.strings and TensorProto.string_data.
+        Levels are stored in the fields AttributeProto.strings and TensorProto.string_data.
         """
         text = level.encode()
         length = bytes([len(text)]) if len(text) < 128 else bytes([len(text) % 128 + 128, len(text) // 128])
@@ -129,7 +133,7 @@ class OnnxModel(NamedModel):
         return is_there or not which.is_text
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Return the values of each input, (n,), in the type of the input."""
+        """Return the values (n,) of each input, with the type of the input."""
         types = self._held if self.names_inputs else self._held * len(self.columns)
         return [
             as_levels(rows[name]) if each.type == _TEXT else number_values(rows[name], _NUMBERS[each.type])
@@ -137,7 +141,7 @@ class OnnxModel(NamedModel):
         ]
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Return the output for values of the inputs, (n,)."""
+        """Return the output (n,) for given values of the inputs."""
         import onnxruntime
 
         if self.names_inputs:
@@ -150,18 +154,18 @@ class OnnxModel(NamedModel):
         run = onnxruntime.RunOptions()
         run.log_severity_level = 4
         try:
-            (made,) = self._session.run([self._output], fed, run)
+            (outputs,) = self._session.run([self._output], fed, run)
         except Exception as error:
             raise refused(f"it can't price the rows ({cause(error)})") from error
-        made = np.asarray(made, dtype=float).reshape(len(values[0]), -1)
-        if (self._place is None and made.shape[1] > 1) or (self._place or 0) >= made.shape[1]:
+        outputs = np.asarray(outputs, dtype=float).reshape(len(values[0]), -1)
+        if (self._place is None and outputs.shape[1] > 1) or (self._place or 0) >= outputs.shape[1]:
             hint = f"Name one, such as “{self._output}[0]”."
-            raise refused(f"its output “{self._output}” has {made.shape[1]} numbers a row", hint)
-        return np.asarray(made[:, self._place or 0])
+            raise refused(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
+        return np.asarray(outputs[:, self._place or 0])
 
 
 def _catboost_loss(params: str) -> str:
-    """Return the loss that CatBoost writes into a file's metadata; "" without a loss."""
+    """Return the loss that CatBoost has written into the metadata of a file; "" if there is none."""
     try:
         return str(json.loads(params)["loss_function"]["type"])
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""GLMs in PMML: GeneralRegressionModel, which R's pmml writes, and RegressionModel, with link and offset.
+"""Reader of GLMs in PMML files: GeneralRegressionModel, which R's pmml writes, and RegressionModel.
 
-Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. fairdash refuses
-trees, other models, and transformations of inputs.
+Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. fairdash reads the
+link and the offset. It refuses trees, other models, and transformations of inputs.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ class PmmlModel(LinearModel):
         model = models[0] if len(models) == 1 else None
         if model is None or model.tag not in ("GeneralRegressionModel", "RegressionModel"):
             raise refused(
-                f"its model is a {models[0].tag if models else 'missing one'}, and no GLM", _ITS_PRICES
+                f"its model is a {models[0].tag if models else 'missing one'}, not a GLM", _ITS_PRICES
             )
         for name in ("LocalTransformations", "TransformationDictionary", "Targets"):
             if (part := next(root.iter(name), None)) is not None and len(part):
-                raise refused(f"it changes inputs or outputs ({name}), which is not read here", _ITS_PRICES)
+                raise refused(
+                    f"it transforms inputs or outputs ({name}), which fairdash does not support", _ITS_PRICES
+                )
         read = self._general if model.tag == "GeneralRegressionModel" else self._regression
         self.terms = read(model)
         self.kind = f"PMML {root.get('version', '')} ({model.tag})"
@@ -63,27 +65,29 @@ class PmmlModel(LinearModel):
     def _general(self, model: ElementTree.Element) -> list[Term]:
         """Return the terms of a GeneralRegressionModel."""
         if model.get("trialsVariable") or model.get("trialsValue"):
-            raise refused("it predicts a number of trials", _ITS_PRICES)
+            raise refused("it predicts the number of successes in several trials", _ITS_PRICES)
         factors = {each.get("name", "") for each in model.findall("FactorList/Predictor")}
         covariates = {each.get("name", "") for each in model.findall("CovariateList/Predictor")}
         if (
             len(model.findall("FactorList/Predictor/Categories"))
             or next(model.iter("Matrix"), None) is not None
         ):
-            raise refused("it has contrasts of its own (Matrix)", _ITS_PRICES)
+            raise refused("it defines contrasts (Matrix), which fairdash does not support", _ITS_PRICES)
         parts: dict[str, Parts] = {
             each.get("name", ""): [] for each in model.findall("ParameterList/Parameter")
         }
         for each in model.findall("PPMatrix/PPCell"):
             name, value = each.get("predictorName", ""), each.get("value", "")
             if name not in factors | covariates:
-                raise refused(f"its term “{name}” is no input", _ITS_PRICES)
+                raise refused(f"its term “{name}” is not an input", _ITS_PRICES)
             parts[each.get("parameterName", "")].append((name, value if name in factors else float(value)))
         betas: dict[str, float] = {}
         for each in model.findall("ParamMatrix/PCell"):
             name = each.get("parameterName", "")
             if name in betas or name not in parts:
-                raise refused("it has several coefficients for one term, as for several classes", _ITS_PRICES)
+                raise refused(
+                    "it has several coefficients for one term, as a model of several classes", _ITS_PRICES
+                )
             betas[name] = float(each.get("beta", "nan"))
         terms = [(beta, parts[name]) for name, beta in betas.items()]
         if column := model.get("offsetVariable"):
@@ -95,7 +99,7 @@ class PmmlModel(LinearModel):
         elif model.get("offsetValue"):
             terms.append((float(model.get("offsetValue", "0")), []))
         else:
-            self.open = ("Whether the model was fitted with an offset: the file has none.",)
+            self.open = ("Whether the model was fitted with an offset, because the file has none.",)
         return terms
 
     def _regression(self, model: ElementTree.Element) -> list[Term]:
@@ -103,7 +107,7 @@ class PmmlModel(LinearModel):
         tables = model.findall("RegressionTable")
         is_chance = model.get("functionName") == "classification"
         if len(tables) != 1 and not (is_chance and len(tables) == 2 and not len(tables[1])):
-            raise refused(f"it has {len(tables)} equations, as of several classes", _ITS_PRICES)
+            raise refused(f"it has {len(tables)} equations, as a model of several classes", _ITS_PRICES)
         if next(tables[0].iter("PredictorTerm"), None) is not None:
             raise refused("it has products of inputs (PredictorTerm)", _ITS_PRICES)
         if is_chance:
@@ -115,37 +119,39 @@ class PmmlModel(LinearModel):
         for each in tables[0].iter("CategoricalPredictor"):
             beta, value = float(each.get("coefficient", "nan")), each.get("value", "")
             terms.append((beta, [(each.get("name", ""), value)]))
-        self.open = ("Whether the model was fitted with an offset: the file has none.",)
+        self.open = ("Whether the model was fitted with an offset, because the file has none.",)
         return terms
 
     def _inverse(self, model: ElementTree.Element, link: Link) -> Callable[[Array], Any]:
-        """Return the inverse of the link that the file names."""
+        """Return the inverse of the link function that the file names."""
         if model.tag == "RegressionModel":
             name = model.get("normalizationMethod", "none")
         elif (name := model.get("linkFunction", "")) == "" and model.get("modelType") in _LINKLESS:
             name = "identity"
         if name == "power":
             power = float(model.get("linkParameter", "nan"))
-            self.response = f"the price: the power {power:g} of the link is undone"
+            self.response = f"the price (a power link with exponent {power:g} is inverted)"
             return lambda eta: eta ** (1 / power)
         self.is_price = bool(name)
         if not name and link != "auto":
             name = "identity"
         if not name:
-            raise refused("it does not name its link", NAME_LINK)
+            raise refused("it does not state its link", NAME_LINK)
         if name not in _INVERSE:
-            raise refused(f"its link “{name}” is not read here", _ITS_PRICES)
-        undone = f"the price: its {name} link is undone"
+            raise refused(f"fairdash does not support its link “{name}”", _ITS_PRICES)
+        undone = f"the price (the {name} link is inverted)"
         self.response = "the price (identity link)" if name in ("identity", "none") else undone
         return _INVERSE[name]
 
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
-        """Return the levels in the data dictionary, in addition to the levels of the coefficients."""
+        """Return the levels of each input in the data dictionary; some may have no coefficient."""
         levels_of = {}
         for each in root.iter("DataField"):
             name = each.get("name", "")
             valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
             levels_of[name] = [one.get("value", "") for one in valid]
             if not valid and name in self.with_levels:
-                self.open += (f"Which level of “{name}” is the base: the file lists none.",)
+                self.open += (
+                    f"Which level of “{name}” is the base level, because the file lists no levels.",
+                )
         return levels_of

@@ -1,4 +1,4 @@
-"""Reader of delimited text, which detects the delimiter, checks rows' widths and stores line numbers."""
+"""Reader of delimited text: it detects the delimiter, checks all rows, and stores their line numbers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Maximum number of characters in the search for the delimiter, and of cells that are split at a time.
+#: Number of characters in which the delimiter is searched, and maximum number of cells that are split at a
+#: time.
 _SAMPLE = 2**18
 _CELLS_AT_ONCE = 500_000
-#: Encodings in which bytes of line ends and delimiters never occur inside another character.
+#: Encodings in which the bytes of line ends and delimiters never occur inside other characters.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
-#: Minimum share of rows with the same width: if the share is lower, spaces may separate the cells.
+#: Minimum share of rows with the header's number of cells. If the share is lower, spaces may separate the
+#: cells.
 _MIN_AGREEING = 0.5
 #: Number of rows used to detect whether the first row contains labels.
 _ROWS_OF_LABELS = 200
@@ -60,12 +62,13 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     content
         Content of the file.
     options
-        Options set by the user; the reader detects all other options.
+        Options that the user sets. The reader detects the other options.
 
     Raises
     ------
     ReadingError
-        The file is not text, its encoding is unknown, it is too large, or its rows don't fit the header.
+        The file is not text or is too large, its encoding is unknown, or a row has more or fewer cells than
+        the header.
     OptionError
         An option can't be used.
     """
@@ -77,19 +80,31 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if delimiter is None and (delimiter := _announced_delimiter(text)) is None:
         delimiter, agreeing = _find_delimiter(text)
     _check_delimiter(delimiter)
-    seen, remarks = (encoding, delimiter), list[str]()
+    encoding_and_delimiter, remarks = (encoding, delimiter), list[str]()
     text.seek(0)
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
         plain, note = eurostat_as_tabs(text.read())
-        seen, delimiter, remarks, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
+        encoding_and_delimiter, delimiter, remarks, content, encoding = (
+            (encoding, "\t"),
+            "\t",
+            [note],
+            plain.encode(),
+            "utf-8",
+        )
     elif agreeing < _MIN_AGREEING or delimiter == " ":
         text.seek(0)
         if (aligned := spaced_as_tabs(text.read())) is not None:
-            seen, delimiter, content, encoding = (encoding, " "), "\t", aligned.encode(), "utf-8"
+            encoding_and_delimiter, delimiter, content, encoding = (
+                (encoding, " "),
+                "\t",
+                aligned.encode(),
+                "utf-8",
+            )
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # The largest number of delimiters in the first lines, titles included, limits the header's cells.
+    # The header has at most as many cells as the first lines (which include titles) have delimiters, plus
+    # one.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
@@ -98,8 +113,8 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if table_cells is None:
         table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*table_cells)
-    # If spaces align the columns, an empty cell needs a mark, such as a dot.
-    marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
+    # If spaces align the columns, a cell can't be empty, so a dot marks a missing cell.
+    marks = (*MISSING_MARKS, *ERRORS, *("." if encoding_and_delimiter[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*remarks, *notes]
     columns = []
@@ -108,16 +123,16 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
             tell(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
         columns.append(TextColumn(name, each, table))
     add_text_columns(columns, decimal=options.decimal, prefers_comma=delimiter == ";")
-    return table.finish(TEXT, encoding=seen[0], delimiter=seen[1])
+    return table.finish(TEXT, encoding=encoding_and_delimiter[0], delimiter=encoding_and_delimiter[1])
 
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
-    """Leave out a first row with labels or units of the columns, and add a note."""
-    # A first row with a number, which is the usual case, contains no labels.
+    """Leave out the first row if it contains labels or units of the columns, and add a note."""
+    # If the first row contains a number, which is the usual case, it is not a row of labels.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
         if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
-            note = f"Line {lines[0]} holds labels or units of the columns, and is left out."
+            note = f"Line {lines[0]} contains labels or units of the columns, and is left out."
             return header, [column[1:] for column in cells], lines[1:], [*notes, note]
     return header, cells, lines, notes
 
@@ -131,20 +146,21 @@ def _check_delimiter(delimiter: str) -> None:
 
 
 def _announced_delimiter(text: io.TextIOBase) -> str | None:
-    """Return the delimiter in Excel's first line ``sep=;``; None if there is no such line."""
+    """Return the delimiter that Excel states in a first line such as ``sep=;``; None if there is none."""
     text.seek(0)
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
         return first[4]
-    # The method strip() would remove a tab.
+    # The delimiter is a tab if strip() has removed it.
     return "\t" if first.lower() == "sep=" else None
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
-    """Return the delimiter for which most rows have as many cells as the header, and the share of these rows.
+    """Return the likely delimiter, and the share of the rows that have as many cells as the header.
 
-    Because the first row may be a title above the header, a delimiter is better if more rows have equal
-    widths and the first of these rows has names. If no delimiter occurs, the result is the comma.
+    The best delimiter gives the most rows with the same number of cells as the first row or, because the
+    first row may be a title, with the most frequent number of cells if the first row of this kind contains
+    names. If no delimiter occurs, the result is the comma.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -162,10 +178,10 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
         if not records:
             continue
         widths = [len(row) for row in records]
-        usual, times = Counter(widths).most_common(1)[0]
-        names = next(row for row in records if len(row) == usual)
-        if usual > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
-            score = (times / len(widths), usual)
+        most_frequent_width, n_rows = Counter(widths).most_common(1)[0]
+        names = next(row for row in records if len(row) == most_frequent_width)
+        if most_frequent_width > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
+            score = (n_rows / len(widths), most_frequent_width)
             below_title, title_score = max((below_title, title_score), (delimiter, score), key=itemgetter(1))
         if widths[0] < 2:
             continue
@@ -182,10 +198,10 @@ Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 def cut_plain(
     content: bytes, encoding: str, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut | None:
-    """Split a text without quotes like :func:`cut`, but ten times as fast, because each line is a row.
+    """Split a text without quotes as :func:`cut` does, but ten times as fast, because every line is a row.
 
-    The result is None without pyarrow, if the text may have quotes, or if a row's width differs from the
-    header's, so that :func:`cut` reports the problem.
+    The result is None if pyarrow is not installed or the text may contain quotes. The result is also None if
+    a row has more or fewer cells than the header; :func:`cut` then reports the problem.
     """
     if not has("pyarrow"):
         return None
@@ -195,7 +211,7 @@ def cut_plain(
     is_plain = encoding in _BY_BYTES and delimiter.isascii() and b'"' not in content
     if not is_plain or content.count(b"\r") != content.count(b"\r\n"):
         return None
-    # The array contains the position after each line end; index k belongs to line k + 1.
+    # `ends[k]` is the position after the end of line k + 1.
     ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(content):
         ends = np.append(ends, len(content))
@@ -207,16 +223,16 @@ def cut_plain(
     first = next(records, None)
     if first is None:
         return None
-    begin, end, below = first[0] - 1, len(ends), list[int]()
+    begin, end, lines_below = first[0] - 1, len(ends), list[int]()
     if not keep_below:
         checked = max(begin, end - ROWS_BELOW)
-        tail = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
-        last = [(line + checked, row) for line, row in _records(tail, delimiter)]
-        end = checked + len(list(_without_rows_below(iter(last), below)))
-    # An empty line consists only of a line end.
+        text_at_end = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
+        last_records = [(line + checked, row) for line, row in _records(text_at_end, delimiter)]
+        end = checked + len(list(_without_rows_below(iter(last_records), lines_below)))
+    # A line is empty if its first character is a line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
-    filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
-    if not len(filled):
+    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
+    if not len(filled_lines):
         return None
     body = memoryview(content)[starts[begin] : ends[end - 1]]
     names = [str(k) for k in range(len(header))]
@@ -229,19 +245,19 @@ def cut_plain(
         )
     except pa.ArrowInvalid:
         return None
-    if len(table) != len(filled):
+    if len(table) != len(filled_lines):
         return None
     tell(f"{len(table):,} rows so far")
-    n_empty += end - begin - len(filled)
-    return header, table.columns, filled + 1, [*notes, *_said_of_lines(below, n_empty)]
+    n_empty += end - begin - len(filled_lines)
+    return header, table.columns, filled_lines + 1, [*notes, *_said_of_lines(lines_below, n_empty)]
 
 
 def cut(
     text: io.TextIOBase, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut:
-    """Split a text into rows of equal width.
+    """Split a text into rows with the same number of cells.
 
-    Cells in double quotes may contain delimiters, line ends, and ``""`` for a quote.
+    A cell in double quotes may contain delimiters and line ends, and ``""`` in it stands for a quote.
 
     Parameters
     ----------
@@ -255,7 +271,7 @@ def cut(
     header
         Cells of the header, unchanged.
     columns
-        For each column, its n texts.
+        The n texts of each column.
     lines : array of int64, shape (n,)
         Line of the file on which each row begins; the first line is 1.
     notes
@@ -264,15 +280,16 @@ def cut(
     Raises
     ------
     ReadingError
-        There is no header or no row, a row's width differs from the header's, or a quote is not closed.
+        The file has no header or no rows, a row has more or fewer cells than the header, or a quote is not
+        closed.
     OptionError
         The line selected as the header is empty.
     """
     text.seek(0)
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
-    below: list[int] = []
+    lines_below: list[int] = []
     if not keep_below:
-        records = _without_rows_below(records, below)
+        records = _without_rows_below(records, lines_below)
     width = len(header)
     chunks: list[list[Any]] = [[] for _ in header]
     lines, odd_lines, odd_widths = array("q"), array("q"), Counter[int]()
@@ -295,7 +312,7 @@ def cut(
         raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
-    notes += _said_of_lines(below, n_empty)
+    notes += _said_of_lines(lines_below, n_empty)
     return header, [joined(chunk) for chunk in chunks], np.array(lines, dtype=np.int64), notes
 
 
@@ -310,37 +327,39 @@ _Record = tuple[int, list[str]]
 def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
-    """Return the header's cells, the records below it, skipped empty lines, and notes on rows above it."""
-    first: list[_Record] = []
+    """Return the header's cells, the records below it, the number of skipped empty lines, and the notes."""
+    first_records: list[_Record] = []
     n_filled = 0
     for line, row in records:
         if not n_filled and row and _announces_delimiter(row):
             continue
-        first.append((line, row))
+        first_records.append((line, row))
         n_filled += any(map(str.strip, row))
         if n_filled == ROWS_ABOVE if chosen is None else line >= chosen:
             break
-    filled = [place for place, (_, row) in enumerate(first) if row]
+    filled = [place for place, (_, row) in enumerate(first_records) if row]
     if not filled:
         raise empty_file()
     if chosen is None:
-        not_blank = [place for place in filled if any(map(str.strip, first[place][1]))]
+        not_blank = [place for place in filled if any(map(str.strip, first_records[place][1]))]
         # If all cells of the file are blank, the first row is the header.
-        at = not_blank[header_at([first[place][1] for place in not_blank])] if not_blank else filled[0]
-        at = at if not_blank and at != not_blank[0] else filled[0]
+        header_place = (
+            not_blank[header_at([first_records[place][1] for place in not_blank])] if not_blank else filled[0]
+        )
+        header_place = header_place if not_blank and header_place != not_blank[0] else filled[0]
     else:
-        at = filled[-1]
-        if first[at][0] != chosen:
+        header_place = filled[-1]
+        if first_records[header_place][0] != chosen:
             raise no_such_header(chosen)
-    line, header = first[at]
-    n_above = sum(place < at for place in filled)
-    n_empty = 0 if n_above else at
+    line, header = first_records[header_place]
+    n_above = sum(place < header_place for place in filled)
+    n_empty = 0 if n_above else header_place
     notes = [said_above(line, n_above)] if n_above else []
-    return header, chain(first[at + 1 :], records), n_empty, notes
+    return header, chain(first_records[header_place + 1 :], records), n_empty, notes
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records above final totals and notes, and add the lines of totals and notes to `below`."""
+    """Yield the records without final totals and notes, whose line numbers are added to `below`."""
     window: deque[_Record] = deque()
     for record in records:
         window.append(record)
@@ -359,7 +378,7 @@ def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterato
 def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Problem:
     listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {listed}"
+        what=f"the header has {counted(width, 'cell')}, but rows have other numbers of cells: {listed}"
         + (", …" if len(widths) > 5 else ""),
         hint="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),
@@ -373,7 +392,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record of a text, including empty lines, as the record's first line and its cells."""
+    """Yield each record of a text, also an empty line: the number of its first line, and its cells."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:
@@ -387,11 +406,11 @@ def _broken(error: csv.Error, line: int) -> Problem:
     if "field larger" in str(error):
         return Problem(
             what=f"a cell in the row that begins here has more than {csv.field_size_limit():,} characters",
-            hint="A quote may not be closed; otherwise shorten the cell.",
+            hint="Check whether a quote is not closed. If all quotes are closed, shorten the cell.",
             lines=[line],
         )
     return Problem(
-        what="a quote opens in the row that begins here and is not closed where a cell ends",
-        hint="Close the quote, or write it twice where it is part of the text.",
+        what="in the row that begins here, a quote opens and is not closed at the end of a cell",
+        hint="Close the quote, or write two quotes if it is part of the text.",
         lines=[line],
     )

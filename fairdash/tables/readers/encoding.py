@@ -1,4 +1,4 @@
-"""Detection of a file's format from its bytes, and of the encoding of text."""
+"""Detection of files that are not text from their first bytes, and detection of the encoding of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from fairdash.errors import OptionError, ReadingError
 
-#: First bytes of other kinds of files, which users rename to .csv or save under a table's name by mistake.
+#: First bytes of files of other kinds, which users may have renamed to .csv by mistake.
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -22,11 +22,11 @@ _SIGNATURES = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "an old Excel or Word file, or a workbook that is locked with a password",
+        "an old Excel or Word file, or a workbook with a password",
     ),
-    (b"RDX", "an R data file of another kind than save() writes"),
-    (b"B\n\x02\0\0\0", "an R data file in the byte order of one machine"),
-    (b"B\n\x03\0\0\0", "an R data file in the byte order of one machine"),
+    (b"RDX", "an R data file of a kind that save() does not write"),
+    (b"B\n\x02\0\0\0", "an R data file in a machine-dependent byte order"),
+    (b"B\n\x03\0\0\0", "an R data file in a machine-dependent byte order"),
     (b"FEA1", "a Feather file"),
     (b"Obj\x01", "an Avro file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
@@ -37,7 +37,7 @@ _SIGNATURES = (
 #: Start of a JSON file: a list of records or rows, or an object.
 _JSON = re.compile(rb'\[\s*[\[{]|\{\s*"')
 
-#: Byte order marks; a longer mark comes before a shorter mark with the same start.
+#: Byte order marks. If a mark begins with another mark, the longer mark comes first.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Encodings that Python supports, but that no table uses.
+#: Encodings that Python supports and that no table uses.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -60,9 +60,10 @@ def encoding_name(encoding: str) -> str:
 
 
 def text_encoding(content: bytes, chosen: str | None) -> str:
-    """Return the canonical name of a text's encoding, as selected by the user or as detected.
+    """Return Python's name of a text's encoding, which the user has selected or fairdash detects.
 
-    A byte order mark determines the encoding. Without a mark, it is UTF-8 if possible, and else Windows-1252.
+    A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are
+    valid, and else Windows-1252.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
-    """Raise an error for other kinds of files, and for NUL bytes unless the encoding is UTF-16 or UTF-32."""
+    """Raise an error if a file is not text, or has NUL bytes and is neither in UTF-16 nor in UTF-32."""
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
@@ -86,17 +87,18 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     if head.startswith((b"<!doctype html", b"<html")):
         raise ReadingError.of(
             "this file is a web page, not a text table",
-            "The download may have needed a login: fetch the file again.",
+            "The website may require a login. Log in, and download the file again.",
         )
     if _JSON.match(head):
         raise ReadingError.of("this file is JSON, not a text table", _TO_CSV)
     if (encoding or _unicode_guess(content) or "").startswith(("utf-16", "utf-32")):
         return
     sample = content[: 2**20]
-    # Tabs, line ends, form feeds, the old end-of-file mark and escapes may occur in text.
+    # Control characters that may occur in text: tabs, line ends, form feeds, the old end-of-file mark and
+    # escapes.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # An ORC file has the letters ORC at both ends, whereas a text may begin with them.
+        # A text may also begin with the letters ORC, but only an ORC file also ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
@@ -109,19 +111,18 @@ def _find_encoding(content: bytes) -> str:
     for encoding in ("utf-8", "cp1252"):
         if _first_undecodable(content, encoding) is None:
             return encoding
-    raise ReadingError.of(
-        "the text is neither UTF-8 nor Windows-1252", "Choose the file's encoding yourself."
-    )
+    raise ReadingError.of("the text is neither UTF-8 nor Windows-1252", "Choose the encoding of the file.")
 
 
 def _check_encoding(content: bytes, encoding: str) -> str:
-    """Check an encoding that the user selected, and return its canonical name."""
+    """Check an encoding that the user has selected, and return Python's name for it."""
     try:
         name = codecs.lookup(encoding).name
         if name.replace("_", "-") in _NOT_FOR_FILES:
             raise LookupError
         "a".encode(name)
-    # Unknown names and codecs for other data raise LookupError; a NUL in the name raises ValueError.
+    # An unknown name, or the name of a codec that is not for text, raises LookupError. A NUL character in the
+    # name raises ValueError.
     except (LookupError, ValueError):
         raise OptionError.of(
             "there is no encoding of this name",
@@ -143,7 +144,7 @@ def _unicode_guess(content: bytes) -> str | None:
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding if _first_undecodable(content, encoding) is None else None
-    # In UTF-16 without a mark, every second byte of Western text is NUL.
+    # In Western text in UTF-16 without a byte order mark, every second byte is NUL.
     sample = content[:1000]
     half = len(sample) // 2
     if half >= 2 and len(content) % 2 == 0:
@@ -155,7 +156,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, within a block of 1 MiB, of the first undecodable byte; None if there is none."""
+    """Return the position, up to 3 bytes, of the first byte that can't be decoded; None if there is none."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

@@ -1,8 +1,8 @@
-"""Reader of Excel workbooks (.xlsx, .xlsm), which checks a workbook before a fast engine reads it.
+"""Reader of Excel workbooks (.xlsx, .xlsm). It checks the size of a workbook before it reads the cells.
 
-An .xlsx file is a zip archive of XML. A few kilobytes of archive can unpack to gigabytes, address the last of
-17 billion cells, or repeat a long text a million times. The reader therefore unpacks each part only up to a
-limit, and checks the numbers of rows, columns and characters before it reads the cells.
+An .xlsx file is a zip archive of XML. A few kilobytes can become gigabytes when they are unpacked, contain a
+cell at position 17 billion, or repeat a long text a million times. The reader therefore limits the size of
+the unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from fairdash.tables.readers.table import (
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
 
-#: Maximum number of cells: with more, reading takes minutes and gigabytes of memory.
+#: Maximum number of cells. The reading of a larger sheet takes minutes and gigabytes of memory.
 MAX_EXCEL_CELLS = 5 * 10**6
-#: Maximum size in bytes of all unpacked parts together.
+#: Maximum total size in bytes of the unpacked parts.
 MAX_BYTES = 600 * 10**6
-#: Maximum number of characters of all cells together.
+#: Maximum total number of characters in the cells.
 MAX_CHARACTERS = 500 * 10**6
 
 _WORKBOOK = "xl/workbook.xml"
@@ -63,7 +63,7 @@ _NO_RESULT = re.compile(
 
 
 def is_workbook(names: Sequence[str]) -> bool:
-    """Return whether an archive with these members is a workbook that this module can read."""
+    """Return whether an archive with members of these names is a workbook that this module can read."""
     return _WORKBOOK in names
 
 
@@ -78,7 +78,7 @@ def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, R
         The file is damaged, encrypted or too large, declares XML entities, has no rows, or has formulas
         without stored results.
     OptionError
-        There is no sheet with that name.
+        The workbook has no sheet of the selected name.
     """
     sheet = read_sheet(content, options.sheet)
     table = _table(sheet, options)
@@ -96,13 +96,14 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells by row, starting at the first used row and column; an empty cell is ``""``.
+        Cells of each row. The first used row and the first used column of the sheet come first; an empty cell
+        is ``""``.
     first_line
         Number of the first used row, from 1.
     xml
-        Content of the file's part with the sheet.
+        XML text of the sheet in the file.
     all, hidden
-        Names of the workbook's sheets in order, and names of the hidden sheets.
+        Names of all sheets of the workbook, in order, and names of the hidden sheets.
     """
 
     name: str
@@ -114,7 +115,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Read a sheet's unchanged cells after a check of its size, with the errors of :func:`read_excel`."""
+    """Check the size of a sheet, and read its cells unchanged; raise the errors of :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -134,18 +135,22 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
 
 
 def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) -> str:
-    others = [name for name in sheets if name != chosen and name not in hidden]
-    unseen = [name for name in hidden if name != chosen]
+    other_visible = [name for name in sheets if name != chosen and name not in hidden]
+    other_hidden = [name for name in hidden if name != chosen]
     return (
         f"Sheet “{chosen}” is read{', which is hidden' if chosen in hidden else ''}"
-        + (f"; there {'is' if len(others) == 1 else 'are'} also {few(others)}" if others else "")
-        + (f"; hidden in the file: {few(unseen)}" if unseen else "")
+        + (
+            f"; there {'is' if len(other_visible) == 1 else 'are'} also {few(other_visible)}"
+            if other_visible
+            else ""
+        )
+        + (f"; hidden in the file: {few(other_hidden)}" if other_hidden else "")
         + "."
     )
 
 
 def sheet_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of all sheets in order, hidden ones too; raise ReadingError if the file is damaged."""
+    """Return the names of all sheets in order, including hidden sheets."""
     return tuple(_sheets(_parts(content))[0])
 
 
@@ -159,7 +164,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a workbook by name, after a check for XML attacks."""
+    """Return the parts of a workbook by name, after a check that the XML declares no entities."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
@@ -175,30 +180,32 @@ def _parts(content: bytes) -> dict[str, bytes]:
 
 def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
     parts: dict[str, bytes] = {}
-    left = MAX_BYTES
+    bytes_left = MAX_BYTES
     for member in archive.infolist():
         name = member.filename.lstrip("/")
         if member.is_dir() or not name.lower().endswith((".xml", ".rels")):
             continue
         if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ReadingError.of(
-                "the workbook is locked or packed in an unusual way", "Save it without a password, as .xlsx."
+                "the workbook has a password or an unusual compression",
+                "Save it without a password, as .xlsx.",
             )
         if name in parts:
             raise _damaged()
         with archive.open(member) as packed:
-            parts[name] = packed.read(left + 1)
-        left -= len(parts[name])
-        if left < 0:
-            raise too_large(f"the workbook has more than {MAX_BYTES // 10**6:,} MB unpacked")
+            parts[name] = packed.read(bytes_left + 1)
+        bytes_left -= len(parts[name])
+        if bytes_left < 0:
+            raise too_large(f"the unpacked workbook has more than {MAX_BYTES // 10**6:,} MB")
     return parts
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program writes a document type. UTF-16 is rejected, because it could hide one.
+    # No spreadsheet program declares a document type. UTF-16 is rejected, because it could hide a document
+    # type from this check.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
-            "the workbook declares XML entities, or is written in an unusual way",
+            "the workbook declares XML entities, or has an unusual encoding",
             "Open it in a spreadsheet program and save it again as .xlsx, or as CSV.",
         )
 
@@ -207,53 +214,54 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
-    """Return a map of sheet names to parts, in order, and the names of hidden sheets."""
+    """Return a map from the sheets' names, in order, to parts of the file; and names of hidden sheets."""
     try:
-        book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
-        links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
+        workbook = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
+        relations = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
     # A missing part or an unknown encoding raises LookupError.
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise _damaged() from error
     targets = {}
-    for link in links:
+    for link in relations:
         target = link.get("Target", "")
         targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
     sheets, hidden = {}, []
-    for one in book.iter(f"{_MAIN}sheet"):
-        name, part = one.get("name"), targets.get(one.get(_LINK), "")
-        # The list of sheets also has charts and macros. If two sheets have one name, the first is used.
+    for sheet in workbook.iter(f"{_MAIN}sheet"):
+        name, part = sheet.get("name"), targets.get(sheet.get(_LINK), "")
+        # The list of sheets also contains charts and macros. If two sheets have the same name, the first is
+        # used.
         if name is not None and name not in sheets and part in parts and b"sheetData" in parts[part]:
             sheets[name] = part
-            if one.get("state", "visible") != "visible":
+            if sheet.get("state", "visible") != "visible":
                 hidden.append(name)
     return sheets, hidden
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Raise an error for a too large sheet, because the reader allocates all cells between the corners."""
+    """Raise an error for a sheet that is too large; its empty cells also need memory."""
     count = rows = 0
-    widest: dict[bytes, int] = {}
+    column_numbers: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
         count += 1
-        if column not in widest:
-            widest[column] = _column_number(column) if column else 0
+        if column not in column_numbers:
+            column_numbers[column] = _column_number(column) if column else 0
         if row:
             rows = max(rows, int(row))
         if count > MAX_EXCEL_CELLS:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
-    width = max(widest.values(), default=0)
-    # Cells without a position are counted one by one.
+    width = max(column_numbers.values(), default=0)
+    # Cells without a position are only counted.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
-            f"the sheet reaches over {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
-            "Delete stray cells far from the table, or save the sheet as CSV or Parquet.",
+            f"the used part of the sheet has {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
+            "Delete cells far outside the table, or save the sheet as CSV or Parquet.",
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
-    used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
-    total = int(lengths[used[used < len(lengths)]].sum())
+    texts_used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    total = int(lengths[texts_used[texts_used < len(lengths)]].sum())
     if total > MAX_CHARACTERS:
         raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
 
@@ -275,16 +283,16 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     if not filled:
         raise empty_file("the sheet", "Choose another sheet or file.")
     if options.header_row is None:
-        at = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+        header_place = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
     else:
-        at = _place_of(options.header_row - first_line, filled)
-    header = rows[filled[at]]
+        header_place = _place_of(options.header_row - first_line, filled)
+    header = rows[filled[header_place]]
     check_shape(0, len(header))
-    body, below = filled[at + 1 :], list[int]()
+    body, indices_below = filled[header_place + 1 :], list[int]()
     if not options.keep_below:
         last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
         n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
-        body, below = body[: len(body) - n_below], body[len(body) - n_below :]
+        body, indices_below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
         raise no_rows("the sheet")
     table = TableBuilder(
@@ -293,18 +301,21 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         options,
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
-    if at:
-        table.notes.append(said_above(filled[at] + first_line, at))
-    if below:
-        table.notes.append(said_below([k + first_line for k in below]))
-    n_empty = body[-1] - filled[at] - len(body)
+    if header_place:
+        table.notes.append(said_above(filled[header_place] + first_line, header_place))
+    if indices_below:
+        table.notes.append(said_below([k + first_line for k in indices_below]))
+    n_empty = body[-1] - filled[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
-    unseen = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
-    if unseen.any():
-        count, where = int(unseen.sum()), at_lines(table.lines[unseen], int(unseen.sum()), word="row")
+    is_hidden = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
+    if is_hidden.any():
+        count, where = (
+            int(is_hidden.sum()),
+            at_lines(table.lines[is_hidden], int(is_hidden.sum()), word="row"),
+        )
         table.notes.append(
-            f"{counted(count, 'row')} hidden in the sheet, as by a filter, read too ({where})."
+            f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
         )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
@@ -313,14 +324,14 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Return the index, among the non-empty rows, of a row of the sheet's used part."""
+    """Return the index of a row of the used part of the sheet among the non-empty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
-    """Raise an error for formulas without stored results."""
+    """Raise an error if the sheet has formulas without stored results."""
     without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
@@ -341,12 +352,13 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # The type of a column with mixed cells is detected from the cells' texts, as in a delimited file.
+        # If a column has cells of several types, its type is detected from the texts of the cells, as in a
+        # delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
-    empty = np.array([isinstance(cell, str) for cell in cells])
-    if empty.any():
-        table.missing_found[""] += int(empty.sum())
+    is_empty = np.array([isinstance(cell, str) for cell in cells])
+    if is_empty.any():
+        table.missing_found[""] += int(is_empty.sum())
     if not kinds:
         table.add_empty(name)
     elif kinds <= {int, float}:
@@ -364,8 +376,8 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
         table.add(name, numbers.astype(np.int64))
         return
     note = (
-        f"“{name}” holds whole numbers, of which Excel keeps only 15 digits: identifiers may be altered "
-        f"({table.places(long)})."
+        f"“{name}” contains whole numbers of which Excel stores only 15 digits, so identifiers may be "
+        f"wrong ({table.places(long)})."
     )
     table.add(name, numbers, note)
 

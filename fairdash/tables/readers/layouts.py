@@ -1,8 +1,8 @@
-r"""Conversion of text tables without a delimiter, and detection of a second header row.
+r"""Conversion of text tables without a common delimiter, and detection of a second header row.
 
-Spaces may align the columns, as in files of the Human Mortality Database and of R's ``write.table``. Eurostat
-writes several keys in the first column of a tab-separated file, ``:`` for a missing number, and flags after
-numbers. The U.S. Census Bureau writes labels below the column names.
+In files of the Human Mortality Database and of R's ``write.table``, spaces separate the columns. In
+tab-separated files of Eurostat, the first column contains several keys, ``:`` means a missing number, and
+flags may follow a number. In files of the U.S. Census Bureau, a row of labels follows the column names.
 
 >>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
 ['Year\tAge\tTotal', '1900\t0\t0.1']
@@ -19,47 +19,53 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.table import ROWS_ABOVE
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
-#: Pattern of a cell between spaces, either quoted or without a space.
+#: Pattern of a cell between spaces: a text in quotes, or a text without spaces.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check, minimum share of lines with equal widths, and minimum number of numeric columns.
+#: Number of lines to check, minimum share of lines with the same number of cells, and minimum number of
+#: numeric columns.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
-#: Minimum share of numbers among a column's cells below a label.
+#: In a numeric column with a label, at least this share of the cells below the label must be numbers.
 _NUMBERS = 0.9
 _EUROSTAT = re.compile(r"(?:\w+,)*\w+\\\w+(?=\t)")
 _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 
 
 def spaced_as_tabs(text: str) -> str | None:
-    """Replace spaces between columns by tabs; return None for texts without aligned columns.
+    """Replace the spaces between columns by tabs; return None if spaces don't separate columns.
 
-    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Line
-    numbers do not change.
+    If the rows begin with row names, the header has one cell less, so an empty cell is added at its start.
+    Every line keeps its number.
     """
     lines = text.splitlines()
-    cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
-    filled = [cells for cells in cut if cells]
+    cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
+    filled = [cells for cells in cells_of_lines if cells]
     if not filled:
         return None
     width = Counter(map(len, filled)).most_common(1)[0][0]
-    first = next(place for place, cells in enumerate(cut) if len(cells) == width)
-    below = [cells for cells in cut[first + 1 :] if cells]
-    rows = [cells for cells in below if len(cells) == width]
+    first_full = next(place for place, cells in enumerate(cells_of_lines) if len(cells) == width)
+    rows_below = [cells for cells in cells_of_lines[first_full + 1 :] if cells]
+    rows = [cells for cells in rows_below if len(cells) == width]
     numbers = sum(all(LIKE_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
-    above = sum(bool(cells) for cells in cut[:first])
-    if width < 2 or numbers < _MIN_NUMBERS or above >= ROWS_ABOVE or len(rows) < _AGREEING * len(below):
+    n_above = sum(bool(cells) for cells in cells_of_lines[:first_full])
+    if (
+        width < 2
+        or numbers < _MIN_NUMBERS
+        or n_above >= ROWS_ABOVE
+        or len(rows) < _AGREEING * len(rows_below)
+    ):
         return None
-    names_rows = first > 0 and len(cut[first - 1]) == width - 1
-    # A title above the table remains a single cell.
-    begin = first - names_rows
-    title = [" ".join(line.replace('"', " ").split()) for line in lines[:begin]]
-    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
+    names_rows = first_full > 0 and len(cells_of_lines[first_full - 1]) == width - 1
+    # In a title above the table, spaces are not replaced by tabs.
+    header_line = first_full - names_rows
+    title = [" ".join(line.replace('"', " ").split()) for line in lines[:header_line]]
+    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[header_line:])]
     if names_rows:
-        lines_now[begin] = "\t" + lines_now[begin]
+        lines_now[header_line] = "\t" + lines_now[header_line]
     return "\n".join(lines_now) + "\n"
 
 
 def is_of_eurostat(header: str) -> bool:
-    """Return whether a header has Eurostat's form: keys with commas, the last with a backslash.
+    """Return whether a header has Eurostat's form: keys between commas, and a backslash after the last key.
 
     Examples
     --------
@@ -70,7 +76,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return a table of Eurostat with a separate column for each key, and a note."""
+    """Return the text of a Eurostat table with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -80,13 +86,13 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
             for place, cell in enumerate(cells):
-                if (read := _FLAGGED.fullmatch(cell)) is not None:
-                    cells[place] = "" if read[1] == ":" else read[1]
-                    flags[read[2]] += bool(read[2])
+                if (match := _FLAGGED.fullmatch(cell)) is not None:
+                    cells[place] = "" if match[1] == ":" else match[1]
+                    flags[match[2]] += bool(match[2])
         rows.append("\t".join((*key_names, *cells)))
     counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
-    note = f"The first column is split at its commas into {n_keys}, and “:” is a missing cell."
-    return "\n".join(rows) + "\n", note + (f" Flags behind numbers are left out: {counts}." if counts else "")
+    note = f"The first column is split at its commas into {n_keys} columns, and “:” is a missing cell."
+    return "\n".join(rows) + "\n", note + (f" Flags after numbers are left out: {counts}." if counts else "")
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
@@ -97,14 +103,14 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     first
         Cells of the first row.
     following
-        Cells of the next few rows, by column.
+        For each column, its cells in the next few rows.
 
     Examples
     --------
     >>> is_second_header(["years", "EUR", "town"], [["40", "50"], ["9.5", "8"], ["Lyon", "Brest"]])
     True
     """
-    labelled = 0
+    n_labelled = 0
     for cell, column in zip((each.strip() for each in first), following, strict=True):
         known = [each.strip() for each in column if each.strip()]
         numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
@@ -114,5 +120,5 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
             # The mark of a missing cell is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
-            labelled += 1
-    return labelled >= _MIN_NUMBERS
+            n_labelled += 1
+    return n_labelled >= _MIN_NUMBERS

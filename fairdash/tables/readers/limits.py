@@ -7,16 +7,17 @@ from fairdash.utils.memory import most_memory
 from fairdash.utils.text import megabytes
 
 MAX_FILE = 200 * 10**6
-#: Maximum size in bytes of a local Parquet file, of which only the requested columns are read.
+#: Maximum size in bytes of a local Parquet file. Its limit is higher, because only the requested columns are
+#: read.
 MAX_PARQUET = 2_000 * 10**6
 MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
-#: Memory in bytes that a typed table may always use while it is read; a large machine has a higher limit.
+#: Memory in bytes that the reading of a table may always use. On a large machine, the limit is higher.
 MAX_MEMORY = 1_500 * 10**6
-#: Minimum memory in bytes per cell (the cell, its number, its copy in the table) and per row (number and
-#: line). Texts and missing cells need more memory.
+#: Minimum memory in bytes per cell (cell, number, and copy in the table) and per row (row number and line
+#: number). Texts and missing cells need more memory.
 _PER_CELL, _PER_ROW = 24, 16
 
 
@@ -40,7 +41,9 @@ def check_file(size: int, begins: bytes) -> None:
     """
     largest = MAX_PARQUET if begins.startswith(PARQUET_MARK) else MAX_FILE
     if size > largest:
-        raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {largest // 10**6:,}")
+        raise too_large(
+            f"the size of the file is {megabytes(size, decimals=0)}, more than {largest // 10**6:,}"
+        )
 
 
 def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
@@ -49,7 +52,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     Parameters
     ----------
     about
-        Word before the counts if the counts are estimates.
+        Word that precedes the numbers if they are estimates.
     most
         Maximum number of cells; by default MAX_CELLS.
 
@@ -66,12 +69,12 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table's cells need, which does not depend on the file's size.
+    """Check the memory that a table needs; the size of the file does not show it.
 
     Raises
     ------
     ReadingError
-        The cells need more than MAX_MEMORY and more than a quarter of a run's memory.
+        The table needs more memory than MAX_MEMORY, and more than a quarter of the memory that a run may use.
     """
     needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
     if needed > most:

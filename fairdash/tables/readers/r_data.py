@@ -1,8 +1,8 @@
-"""Reader of R's files: one data frame of an ``.rda`` file, or the single data frame of an ``.rds`` file.
+"""Reader of R's files: it reads one data frame of an ``.rda`` file, or the data frame of an ``.rds`` file.
 
-The library rdata returns the raw storage of objects with unknown classes. For example, rdata returns 64-bit
-integers as floats with other values. This module has a constructor for each supported class. Columns of all
-other classes are left out, and a note names them.
+If the library rdata does not know the class of an object, it returns the stored bytes as they are: 64-bit
+integers, for example, become floats with wrong values. Therefore this module has a constructor for every
+class that it supports. Columns of other classes are left out, and a note names them.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from fairdash.tables.readers.table import TableBuilder, no_rows
 from fairdash.tables.readers.typed import add_arrow, readable
 from fairdash.utils.text import few
 
-#: First bytes of an unpacked .rda file, binary or text.
+#: First bytes of an unpacked .rda file, in binary or text form.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
 #: Pattern for the first bytes of R's files. The first bytes of an .rds file in text form include the versions
 #: of R that write and read the file.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: Name for the table of an .rds file, which does not store a name.
+#: Name for the table of an .rds file, which stores no name.
 _ALONE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a supported class, and a note, in which `{}` stands for the column."""
+    """Cells of a column of a supported class, and a note, in which `{}` stands for the column's name."""
 
     values: Any
     note: str = ""
 
 
 class _Unknown(NamedTuple):
-    """Object whose class has no constructor."""
+    """Object of a class without a constructor."""
 
     kind: str
 
 
 class _Frame(NamedTuple):
-    """Converted columns of a data frame by name."""
+    """Data frame as a map from names to converted columns."""
 
     columns: Mapping[str, Any]
 
@@ -61,15 +61,15 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     ReadingError
         The file is damaged or too large, or has no data frame with rows.
     OptionError
-        There is no data frame with that name.
+        The file has no data frame of the selected name.
     """
     objects, warnings_of_rdata = _objects(content)
     frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
-    others = [name for name in objects if name not in frames]
+    other_objects = [name for name in objects if name not in frames]
     if not frames:
-        what = f", but {few(others)}" if others and others != [_ALONE] else ""
+        what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
         raise ReadingError.of(
-            f"the R file holds no data frame{what}", "Save a data frame from R, by save(table, file=…)."
+            f"the R file holds no data frame{what}", "Save a data frame in R: save(table, file=…)."
         )
     chosen = next(iter(frames)) if options.sheet is None else options.sheet
     if chosen not in frames:
@@ -82,8 +82,10 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     table = TableBuilder(list(columns), np.arange(1, n_rows + 1), options)
     if len(frames) > 1:
         table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
-    if others:
-        table.notes.append(f"Not read from the file, since they are no data frames: {few(others)}.")
+    if other_objects:
+        table.notes.append(
+            f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."
+        )
     table.notes += warnings_of_rdata
     left_out: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
@@ -100,17 +102,17 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 
 def frame_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of the data frames in a file; raise ReadingError if it is damaged."""
+    """Return the names of the data frames in a file; raise a ReadingError for a damaged file."""
     return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the objects of a file by name, `_Unknown` for unsupported classes, and rdata's warnings."""
+    """Return the objects of a file by name, and rdata's warnings; an unsupported object is an `_Unknown`."""
     import rdata
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores 1:n in a few bytes, which could expand to more than the available memory.
+        # R stores the numbers 1:n in a few bytes. Expanded, they could need more than the available memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
                 raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
@@ -118,16 +120,16 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
 
         return expand
 
-    makers = {
+    constructors = {
         name: limited(maker) if name.startswith(b"compact") else maker
         for name, maker in DEFAULT_ALTREP_MAP.items()
     }
     is_rds = not content.startswith(_RDA)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             parsed = rdata.parser.parse_data(
-                content, altrep_constructor_dict=makers, extension=".rds" if is_rds else ".rda"
+                content, altrep_constructor_dict=constructors, extension=".rds" if is_rds else ".rda"
             )
             objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
@@ -135,16 +137,16 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
         # The parser may raise any Python error for a damaged file.
         except Exception as error:
             raise ReadingError.of(
-                "this R file is incomplete or damaged, or holds an object that can't be read here",
-                "Save the table alone from R: saveRDS(table, file=…).",
+                "this R file is incomplete or damaged, or contains an object that fairdash can't read",
+                "Save only the table in R: saveRDS(table, file=…).",
             ) from error
         converted = {name: _converted(each) for name, each in objects}
-    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
+    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught_warnings)
     return converted, [f"The reader of R's files says: {each}." for each in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the objects of an .rda file, which is a linked list of pairs, with their names."""
+    """Yield the names and objects of an .rda file, which stores them as a linked list of pairs."""
     from rdata.parser import RObjectType
 
     while pairs.info.type == RObjectType.LIST:
@@ -157,7 +159,7 @@ def _converted(found: Any) -> Any:
 
     try:
         return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
-    # Even if rdata can't convert a function or a model, fairdash can read the tables in the file.
+    # If rdata can't convert an object, such as a function, the tables in the file can still be read.
     except Exception:
         return _Unknown("an object that can't be converted")
 
@@ -165,7 +167,7 @@ def _converted(found: Any) -> Any:
 def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
     names = attributes.get("names")
     if names is not None and len(set(names)) < len(names):
-        return _Unknown("a data frame with a name over several columns")
+        return _Unknown("a data frame in which several columns have the same name")
     return _Frame(dict(columns))
 
 
@@ -176,7 +178,9 @@ def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
 def _times(seconds: Any, attributes: Mapping[str, Any]) -> _Column:
     zone = attributes.get("tzone")
     is_utc = zone is not None and str(np.ravel(zone)[0]) in ("UTC", "GMT")
-    return _Column(_instants(seconds, 1), "" if is_utc else "{} is shown in coordinated universal time.")
+    return _Column(
+        _instants(seconds, 1), "" if is_utc else "{} is converted to coordinated universal time (UTC)."
+    )
 
 
 def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
@@ -192,7 +196,7 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 def _instants(numbers: Any, seconds: int) -> pd.Series:
     """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
-    # The limit in seconds is close to the range of 64-bit microseconds.
+    # 64-bit microseconds can represent about 9.2e12 seconds before and after 1970.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
     times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
     return pd.Series(np.where(known, times, np.datetime64("NaT")))
@@ -210,23 +214,27 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Replace codes by haven's labels if all have a label; codes declared as missing become missing cells."""
+    """Replace codes by labels from haven if all codes have one; declared missing codes become missing."""
     values = pd.Series(_values(codes), copy=True)
-    declared = np.zeros(len(values), dtype=bool)
-    if (given := attributes.get("na_values")) is not None:
-        declared |= values.isin(np.ravel(_plain(given)).tolist()).to_numpy()
-    if (ends := attributes.get("na_range")) is not None:
-        declared |= values.between(*np.ravel(_plain(ends)).tolist()).to_numpy(dtype=bool, na_value=False)
-    values = values.mask(declared)
-    note = f"{{}}: codes that the file declares as missing are missing cells ({declared.sum():,})."
+    is_declared_missing = np.zeros(len(values), dtype=bool)
+    if (missing_codes := attributes.get("na_values")) is not None:
+        is_declared_missing |= values.isin(np.ravel(_plain(missing_codes)).tolist()).to_numpy()
+    if (missing_range := attributes.get("na_range")) is not None:
+        is_declared_missing |= values.between(*np.ravel(_plain(missing_range)).tolist()).to_numpy(
+            dtype=bool, na_value=False
+        )
+    values = values.mask(is_declared_missing)
+    note = (
+        f"{{}}: codes that the file declares as missing become missing cells ({is_declared_missing.sum():,})."
+    )
     labels: Any = attributes.get("labels")
     if hasattr(labels, "coords"):
         (names,) = labels.coords.values()
         texts = values.map(dict(zip(np.ravel(_plain(labels)).tolist(), map(str, names.values), strict=True)))
         if values.notna().any() and texts.notna().eq(values.notna()).all():
             replaced = "{}: codes are replaced by the file's labels."
-            return _Column(texts, f"{replaced} {note}" if declared.any() else replaced)
-    return _Column(values, note if declared.any() else "")
+            return _Column(texts, f"{replaced} {note}" if is_declared_missing.any() else replaced)
+    return _Column(values, note if is_declared_missing.any() else "")
 
 
 def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
@@ -234,7 +242,7 @@ def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Constructors by the name of R's class; for an unknown class, a constructor that stores the name."""
+    """Map from R's classes to constructors; for an unknown class, the constructor stores its name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -250,7 +258,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "integer64": _long_integers,
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
-                # rdata would give a time series a separate index, although its rows are the frame's rows.
+                # rdata would give a time series an index that differs from the index of the data frame.
                 "ts": _as_it_is,
                 "AsIs": _as_it_is,
             }
@@ -265,16 +273,16 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
 
 def _kind_of(column: Any) -> str:
-    """Describe the kind of a column that the reader leaves out."""
+    """Describe the cells of a column that the reader leaves out."""
     if isinstance(column, _Unknown):
         return f"their cells are {column.kind}"
     if np.ndim(column) == 2 or isinstance(column, _Frame):
-        return "each is a table of its own"
+        return "each of them is a matrix or a data frame"
     return "their cells are neither numbers, text nor dates"
 
 
 def _plain(values: Any) -> Any:
-    """Return an array without R's cell names; a matrix with one column becomes an array (n,)."""
+    """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
     return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
@@ -288,7 +296,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _values(column: Any) -> Any:
-    """Return the cells of a column, (n,); None for an unsupported kind."""
+    """Return the cells of a column, (n,); None for a column of an unsupported kind."""
     values = _plain(column.values if isinstance(column, _Column) else column)
     if isinstance(values, np.ma.MaskedArray):
         kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"
@@ -300,7 +308,7 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Add a column to the table through Arrow if its type can be used, and return whether it can."""
+    """Add a column to the table if Arrow can convert it to a readable type; return whether it was added."""
     import pyarrow as pa
 
     try:

@@ -1,4 +1,4 @@
-r"""Entry point of the readers, which unpacks archives, detects the format and reports on the reading.
+r"""Entry point of the readers: it unpacks archives, detects the format, and reports on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()
@@ -48,7 +48,7 @@ from fairdash.tables.readers.typed import read_parquet
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
 
-#: Readers of unpacked files, by the name of the format.
+#: Map from the names of formats to readers of unpacked files.
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         TEXT: read_delimited,
@@ -62,14 +62,14 @@ _FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
-#: Maximum number of parts of a gzip file or entries of a zip archive: even empty parts need resources.
+#: Maximum number of parts of a gzip file, or of entries of a zip archive. Even empty parts need time.
 MAX_PARTS = 20_000
 _AT_ONCE = 2**16
-#: Memory limit in bytes for unpacking an xz file, whose header states the memory that unpacking needs.
+#: Maximum memory in bytes for the unpacking of an xz file; its header states how much memory is needed.
 _XZ_MEMORY = 256 * 2**20
-#: Name of a member that every Excel workbook contains.
+#: File name that every Excel workbook, which is a zip archive, contains.
 _OFFICE = "[Content_Types].xml"
-#: Name of a member that every OpenDocument file contains.
+#: File name that every OpenDocument file, which is a zip archive, contains.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # Errors that Python's modules raise on damaged and unusual archives.
@@ -101,12 +101,12 @@ def read_table(
     one_spelling: Sequence[str] = (),
     columns: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read text, Parquet, Excel, R, SAS, Stata or SPSS files, optionally compressed (gzip, zip).
+    """Read a text, Parquet, Excel, R, SAS, Stata or SPSS file, which may be compressed (gzip, zip).
 
     The format is detected from the content, not from the name. In a text file, a column becomes numeric only
     if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
     text. Columns of "true" and "false" become booleans. Columns of dates become dates unless day and month
-    are ambiguous. The other formats store the types of their columns.
+    are ambiguous. Files in the other formats state the types of their columns.
 
     Parameters
     ----------
@@ -116,16 +116,16 @@ def read_table(
         Display name; by default the path's last part.
     encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below, \
     one_spelling
-        See :class:`~fairdash.tables.readers.report.ReadingOptions`. If you omit an option, fairdash detects
-        and reports it.
+        See :class:`~fairdash.tables.readers.report.ReadingOptions`. fairdash detects the value of an option
+        that you omit, and reports it.
     columns
-        Columns to read from a Parquet file, to save time and memory; None for all columns. From other
-        formats, all columns are read.
+        Columns to read, which saves time and memory; None for all columns. Only for Parquet files: from files
+        in other formats, all columns are read.
 
     Returns
     -------
     DataFrame
-        Rows in the file's order, numbered from 0.
+        Table whose rows have the order of the file and are numbered from 0.
     ReadingReport
         Report on how the file was read.
 
@@ -181,12 +181,12 @@ def read_content(
             ("decimal mark", options.decimal),
         ):
             if chosen is not None:
-                raise OptionError.of(f"{FORMATS[kind]} has no {option} to choose", "Leave it as found.")
+                raise OptionError.of(f"{FORMATS[kind]} has no {option} to choose", "Omit this option.")
     if options.header_row is not None and kind not in (TEXT, EXCEL):
-        raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Leave it as found.")
+        raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Omit this option.")
     if options.sheet is not None and kind not in (EXCEL, R_DATA) and not transport_tables(content):
         what = FORMATS.get(kind, "a text table")
-        raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")
+        raise OptionError.of(f"{what} has no sheets to choose from", "Omit this option.")
     if kind == PARQUET:
         frame, report = read_parquet(content, options, columns)
     else:
@@ -202,12 +202,12 @@ def read_content(
 
 
 def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
-    """Detect a file's format, as in :attr:`ReadingReport.format`, and the sheets of a workbook.
+    """Detect the format of a file (see :attr:`ReadingReport.format`) and its sheets or tables.
 
     Raises
     ------
     ReadingError
-        The file can't be unpacked, or is a damaged workbook.
+        The file can't be unpacked or is damaged.
     """
     content, _ = unpack(content, largest=limits.MAX_FILE)
     kind = _kind_of(content)
@@ -241,19 +241,20 @@ def bytes_of(source: str | Path | bytes) -> bytes:
     try:
         if Path(source).is_dir() and any(Path(source).rglob("*.parquet")):
             raise ReadingError.of(
-                "this is a folder of Parquet files, whose parts may hold columns in their names",
-                "Write it as one file, such as pandas.read_parquet(folder).to_parquet(file).",
+                "this is a folder of Parquet files, and the names of its subfolders may contain columns",
+                "Write the table as one file: pandas.read_parquet(folder).to_parquet(file).",
             )
         with Path(source).open("rb") as file:
             check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
-    # A FairdashError is also a ValueError or an OSError; a plain ValueError means a NUL in the path.
+    # A FairdashError is raised again before its base classes ValueError and OSError are caught. Any other
+    # ValueError means that the path contains a NUL character.
     except FairdashError:
         raise
     except (OSError, ValueError) as error:
         raise ReadingError.of(
             f"the file can't be opened ({getattr(error, 'strerror', None) or 'not a path'})",
-            "Check that it is there and that you may read it.",
+            "Check that the file exists and that you may read it.",
         ) from None
 
 
@@ -265,7 +266,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     content
         Content of a file of any kind.
     largest
-        Maximum size in bytes of the unpacked file. Unpacking stops at this size, so that a small archive
+        Maximum size in bytes of the unpacked file. The unpacking stops at this size, so that a small archive
         can't fill the memory.
 
     Returns
@@ -287,17 +288,17 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     (b'a,b', 'a gzip file')
     """
     if content.startswith(_GZIP):
-        what = "a gzip file"
+        archive_kind = "a gzip file"
         try:
-            inside = _gunzip(content, largest)
+            unpacked = _gunzip(content, largest)
         except _DAMAGED as error:
             if isinstance(error, ReadingError):
                 raise
-            raise _damaged(what) from error
+            raise _damaged(archive_kind) from error
     elif content.startswith(_ZIP):
-        what = "a zip archive"
+        archive_kind = "a zip archive"
         if content.count(_ZIP_ENTRY) > MAX_PARTS:
-            raise _too_many(what)
+            raise _too_many(archive_kind)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 members = archive.infolist()
@@ -309,58 +310,58 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                         "Save the table as .xlsx or CSV.",
                     )
                 with archive.open(_single_table_file(members)) as packed:
-                    inside = packed.read(largest + 1)
-        # A ReadingError is also a ValueError, so it is raised again first.
+                    unpacked = packed.read(largest + 1)
+        # A ReadingError is raised again before its base class ValueError is caught.
         except ReadingError:
             raise
         except _DAMAGED as error:
-            raise _damaged(what) from error
+            raise _damaged(archive_kind) from error
     elif content.startswith((_BZIP2, _XZ)):
-        # R also writes files with the compressions bzip2 and xz.
-        what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
+        # R also compresses files with bzip2 and xz.
+        archive_kind = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
         unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
             bz2.BZ2Decompressor()
             if content.startswith(_BZIP2)
             else lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
         )
         try:
-            inside = unpacker.decompress(content, largest + 1)
+            unpacked = unpacker.decompress(content, largest + 1)
         except _DAMAGED as error:
-            raise _damaged(what) from error
-        if not unpacker.eof and len(inside) <= largest:
-            raise _damaged(what)
+            raise _damaged(archive_kind) from error
+        if not unpacker.eof and len(unpacked) <= largest:
+            raise _damaged(archive_kind)
     else:
         return content, None
-    if len(inside) > largest:
+    if len(unpacked) > largest:
         raise ReadingError.of(
-            f"the file has more than {largest // 10**6:,} MB when it is unpacked",
+            f"the unpacked file has more than {largest // 10**6:,} MB",
             "Take a sample of the rows, or leave columns out.",
         )
-    return inside, what
+    return unpacked, archive_kind
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """Return the content of a gzip file, up to one byte more than `largest`; ValueError if it is truncated.
+    """Return the content of a gzip file, at most `largest` + 1 bytes; raise ValueError if it is truncated.
 
-    A gzip file may consist of several parts. Each part of a gzip file needs time, even if the part is empty.
+    A gzip file may consist of several parts. Even an empty part takes time, so their number is limited.
     """
-    content_parts, size, parts, begun = [], 0, 0, False
+    content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
     for start in range(0, len(content), _AT_ONCE):
         block = content[start : start + _AT_ONCE]
         while block and size <= largest:
-            if not begun:
+            if not has_begun:
                 # The gzip format allows zeros as padding after the last part.
                 block = block.lstrip(b"\0") if parts else block
                 if not block:
                     break
-                parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
+                parts, has_begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
                 if parts > MAX_PARTS:
                     raise _too_many("a gzip file")
             content_parts.append(unpacker.decompress(block, largest + 1 - size))
             size += len(content_parts[-1])
-            block, begun = unpacker.unused_data, not unpacker.eof
-    if begun and size <= largest:
+            block, has_begun = unpacker.unused_data, not unpacker.eof
+    if has_begun and size <= largest:
         raise ValueError("cut off")
     return b"".join(content_parts)
 
@@ -368,13 +369,14 @@ def _gunzip(content: bytes, largest: int) -> bytes:
 def _too_many(what: str) -> ReadingError:
     return ReadingError.of(
         f"this is {what} of more than {MAX_PARTS:,} parts",
-        "Unpack it and pack the table once more, or open the table itself.",
+        "Unpack the archive, and open the table itself.",
     )
 
 
 def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Return the single file of an archive that may contain a table."""
-    # Newer versions of Python read a member without a name as a file, and older versions fail.
+    # Recent versions of Python accept an entry without a name, and older versions fail, so it is always
+    # refused.
     if not all(member.filename for member in members):
         raise zipfile.BadZipFile
     files = [
@@ -386,21 +388,23 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     ]
     if len(files) != 1:
         raise ReadingError.of(
-            f"the zip archive holds {len(files) or 'no'} files",
-            "Pack the table alone, or unpack the archive and open the table in it.",
+            f"the zip archive contains {len(files) or 'no'} files",
+            "Create an archive that contains only the table, or unpack the archive and open the table.",
         )
     (file,) = files
     locked = file.flag_bits & 1
-    # Other compressions are refused, because the archive determines how much memory unpacking needs.
+    # Other compressions are refused, because an archive could then demand any amount of memory for its
+    # unpacking.
     if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ReadingError.of(
-            "the zip archive is locked with a password"
-            if locked
-            else "the zip archive is packed in an unusual way",
-            "Unpack it and open the table in it.",
+            "the zip archive has a password" if locked else "the zip archive has an unusual compression",
+            "Unpack the archive, and open the table in it.",
         )
     return file
 
 
 def _damaged(what: str) -> ReadingError:
-    return ReadingError.of(f"this is {what} that is incomplete or damaged", "Fetch or pack the file again.")
+    return ReadingError.of(
+        f"this is {what} that is incomplete or damaged",
+        "Download the file again, or create the archive again.",
+    )

@@ -1,4 +1,4 @@
-"""Options for reading a file, progress of the reading, and the final report."""
+"""Options for the reading of a file, messages on its progress, and the report on it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# The listener is not an argument, because arguments of the reader are the key of the cache of tables.
+# The listener is not an argument of the readers, because their arguments are the key of the cache of tables.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """Options for reading a file; None means that the reader detects the value.
+    """Options for the reading of a file. If an option is None, the reader detects its value.
 
     Parameters
     ----------
@@ -44,19 +44,21 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Texts that count as missing cells in addition to the empty cell, instead of the default texts.
+        Texts that mean a missing cell, besides the empty cell. They replace the default texts.
     also_missing
-        Further texts or numbers that mean a missing cell, in all columns (``"999"``) or one (``"age=999"``).
+        Further texts or numbers that mean a missing cell, in all columns (``"999"``) or in one column
+        (``"age=999"``).
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
-        Whether to number a name that several columns share: the second ``age`` becomes ``age (2)``.
+        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
     header_row
         Line of a text, or row of a sheet, with the names of the columns. All lines above it are ignored.
     keep_below
         Whether to read totals and notes below the table as rows.
     one_spelling
-        Columns in which levels that differ only in capitals or spaces become the most frequent spelling.
+        Columns in which levels that differ only in capitals or spaces are replaced by the most frequent of
+        them.
     """
 
     encoding: str | None = None
@@ -73,7 +75,7 @@ class ReadingOptions:
     def __post_init__(self) -> None:
         if self.missing_values is not None:
             if isinstance(self.missing_values, str):
-                raise TypeError("missing_values takes a tuple of marks, not one mark")
+                raise TypeError("missing_values must be a tuple of texts, not a single text")
             object.__setattr__(self, "missing_values", tuple(self.missing_values))
 
 
@@ -94,23 +96,24 @@ class ReadingReport:
     n_rows, n_columns
         Shape of the table.
     decimal_commas
-        Map of columns to the number of cells with a decimal comma.
+        Map from columns to numbers of cells with a decimal comma.
     missing_marks
-        Marks that count as missing in addition to the empty cell.
+        Texts that mean a missing cell, besides the empty cell.
     missing_found
-        Map of marks to numbers of cells; ``""`` is the empty cell.
+        Map from these texts to numbers of cells; ``""`` is the empty cell.
     units
-        Map of columns to the currency or percent sign in their cells.
+        Map from columns to the currency or percent sign in their cells.
     renamed
-        ``(position, name)`` of each column whose header was blank, had surrounding spaces or was numbered.
-        The first column has position 1.
+        ``(position, name)`` of each column whose header was blank, was repeated, or had spaces at its start
+        or end. The first column has position 1.
     notes
         Further sentences for the user.
     lines : array, shape (n_rows,)
         Line of the file, or row of the sheet, on which each row begins. For a file without lines, the row
         number from 1.
     sheet, sheets
-        Sheet or table that was read, and names of all; None and empty if the file has only one.
+        Name of the sheet or table that was read, and names of all sheets or tables. If the file has only one,
+        the name is None and the names are empty.
     """
 
     name: str = "table"
@@ -143,7 +146,7 @@ class ReadingReport:
             )
         if self.units:
             listed = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Numbers with a unit, which is removed from the cells and stored: {listed}.")
+            words.append(f"Units are removed from numbers and stored separately: {listed}.")
         if self.missing_found:
             listed = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
@@ -154,7 +157,7 @@ class ReadingReport:
             words.append("No cell is missing.")
         if self.renamed:
             words.append(
-                "Columns named, trimmed or numbered: "
+                "Changed column names: "
                 + ", ".join(f"column {position} is “{name}”" for position, name in self.renamed[:10])
                 + (", …" if len(self.renamed) > 10 else "")
                 + "."
@@ -168,7 +171,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send each step of the readers inside this context to a listener, as the end of a sentence.
+    """Send messages on the readers' progress in this context to a listener; each is the end of a sentence.
 
     Examples
     --------
@@ -185,7 +188,7 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell(what: str) -> None:
-    """Report a step of the reading to the listener, if there is one."""
+    """Send a message on the progress of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(what)

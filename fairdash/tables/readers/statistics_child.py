@@ -1,8 +1,9 @@
-"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process, because a bad file may crash it.
+"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process, which a bad file may crash.
 
-:mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so it starts without fairdash.
-The process prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns that
-exceed the limits), or ``memory`` if memory was too small.
+:mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so that it does not import
+fairdash. The process prints one JSON object. Its keys are ``notes`` after a success, ``problem`` and ``hint``
+after an error, ``shape`` (numbers of rows and columns) if the table is too large, or ``memory`` if the memory
+limit was exceeded.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Letters of Stata's period formats, with the number of periods per year; Stata counts from 1960.
+#: Letters of Stata's formats for periods, and the number of these periods per year. Stata counts from 1960.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
-#: Date and time formats of SAS, and period formats of SPSS, that the parser does not support.
+#: Formats that the parser does not support: dates and times of SAS, and periods of SPSS.
 _SAS_DATES = re.compile(
     r"(?:MONYY|YYMM|MMYY|YYQ|YYWEEK|WORDDAT|WEEKDAT|NLDATE|EURDF(?!DT)|JUL|PDJUL|QTR|YEAR|WEEK[UVW]|MINGUO)"
 )
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
-#: Pattern of parts of names of formats for dates or times.
+#: Pattern of texts that occur in the names of formats for dates or times.
 _OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
@@ -33,22 +34,22 @@ _EPOCHS = {
     "read_sas7bdat": np.datetime64("1960-01-01"),
     "read_xport": np.datetime64("1960-01-01"),
 }
-#: Maximum number of seconds before or after 1970 that 64-bit microseconds can represent, rounded.
+#: Number of seconds before and after 1970 that 64-bit microseconds can represent (rounded down).
 _MAX_SECONDS = 9e12
 
 _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Error with the problem of the file and a hint."""
+    """Error that carries the problem of a file and a hint."""
 
 
 class TooLarge(Exception):
-    """Error with the numbers of rows and columns of a table that exceeds the limits."""
+    """Error that carries the numbers of rows and columns of a table that is too large."""
 
 
 def main(parser: str, source: str, target: str, most_columns: int, most_cells: int, most_memory: int) -> None:
-    """Convert the file `source`, read by pyreadstat's function `parser`, to the Parquet file `target`."""
+    """Read `source` with the function `parser` of pyreadstat, and write the Parquet file `target`."""
     _limit_memory(most_memory)
     try:
         notes = _convert(parser, source, target, most_columns, most_cells)
@@ -74,9 +75,11 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 
     read: Callable[..., Any] = getattr(pyreadstat, parser)
     coded = {} if parser in ("read_sas7bdat", "read_xport") else {"user_missing": True}
-    # SPSS's header lists the codes of missing values. Stata and SAS have codes such as .a in the cells.
+    # The header of an SPSS file lists the codes of missing values. Cells of Stata and SAS files contain codes
+    # such as .a.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The counts in the header are checked first and, because they may be wrong or missing, the table later.
+    # The numbers of rows and columns in the header are checked first. They may be wrong or missing, so the
+    # table is also checked later.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
@@ -105,8 +108,8 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     texts = []
     for names, what in (
         (labelled, "Codes are replaced by the file's labels"),
-        (partly, "Codes are kept, since the file labels only some of them"),
-        (missing, "Codes that the file declares as missing are missing cells"),
+        (partly, "Codes are kept, because the file has labels for only some of them"),
+        (missing, "Codes that the file declares as missing become missing cells"),
     ):
         if names:
             shown = ", ".join(f"“{name}”" for name in names[:3])
@@ -121,7 +124,7 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
     shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
-    notes.append(f"“{values.name}”: {count} with a code of missing cells ({shown}) {verb} missing.")
+    notes.append(f"“{values.name}”: {count} with a code for a missing value ({shown}) {verb} missing.")
     known = values.mask(coded)
     if all(hasattr(each, "year") for each in known.dropna()):
         return pd.to_datetime(known) if known.notna().any() else known.astype(float)
@@ -131,30 +134,30 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """Replace codes by labels if all codes have a label; keep numbers if most labels repeat the number.
+    """Replace codes by labels if all codes have a label, unless most labels only repeat the number.
 
-    A note lists numbers with other labels, such as 998 for “refused”.
+    If numbers are kept, a note lists those with other labels, such as “refused” for 998.
     """
     name = str(values.name)
     texts = values.map(labels)
     known = values.notna()
     levels = values[known].drop_duplicates()
     numeric = pd.api.types.is_numeric_dtype(values)
-    repeats = [_is_number(labels.get(level), level) for level in levels] if numeric else []
-    if sum(repeats) * 2 <= len(levels) and texts.notna().eq(known).all():
+    label_is_number = [_is_number(labels.get(level), level) for level in levels] if numeric else []
+    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(known).all():
         labelled.append(name)
         return texts
-    if not any(repeats):
+    if not any(label_is_number):
         partly.append(name)
     others = [
         f"{level:g} “{labels[level]}” ({int((values == level).sum()):,} rows)"
-        for level, same in zip(levels, repeats, strict=True)
-        if not same and level in labels
+        for level, is_number in zip(levels, label_is_number, strict=True)
+        if not is_number and level in labels
     ]
     if others:
         shown = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"
         notes.append(
-            f"“{name}” holds numbers that the file labels: {shown}. If a label says that the value is "
+            f"“{name}” contains numbers with a label: {shown}. If a label says that the value is "
             "unknown, add its number to the marks of missing cells (--missing)."
         )
     return values
@@ -172,7 +175,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers with a date format that the parser does not support; a period becomes its first day."""
+    """Convert numbers in a date format that the parser lacks; a period becomes its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -189,7 +192,10 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     per_year = _PERIODS.get(unit)
     size = np.abs(cells[known]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
     if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[known] % 1 != 0).any()):
-        notes.append(f"“{values.name}” has the format {form}, which is not read as dates: numbers are kept.")
+        notes.append(
+            f"“{values.name}” has the format {form}, which fairdash can't convert to dates. "
+            "The numbers are kept."
+        )
         return values
     cells = np.where(known, cells, 0.0)
     if per_year:
@@ -200,7 +206,7 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
         else:
             months = dates.astype("datetime64[M]") + part * (12 // per_year)
             dates = months.astype("datetime64[D]").astype("datetime64[us]")
-        notes.append(f"“{values.name}” holds periods, each read as its first day.")
+        notes.append(f"“{values.name}” contains periods; each is replaced by its first day.")
     else:
         micro = np.round(cells * seconds * 1e6).astype("timedelta64[us]")
         dates = epoch.astype("datetime64[us]") + micro
@@ -214,9 +220,10 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise
     except OverflowError:
         raise Refused(
-            "a date lies beyond the year 9999", "Correct the date, or write the dates as text."
+            "a date is after the year 9999", "Correct the date, or write the dates as text."
         ) from None
-    # The parser has one type of error, and raises Python's errors for texts and dates that it can't decode.
+    # The parser raises its own error and, for texts and dates that it can't decode, several of Python's
+    # errors.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
@@ -231,14 +238,14 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Convert whole floats to integers, as for a text file, and times to text."""
+    """Convert floats to integers if all are whole, as in a text file, and convert times to text."""
     if pd.api.types.is_float_dtype(values):
         whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
         return values.astype("Int64") if whole else values
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # SAS, Stata and SPSS store a missing text as an empty text.
+    # In SAS, Stata and SPSS files, a missing text is an empty text.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

@@ -1,4 +1,4 @@
-"""Reader of SAS, Stata and SPSS files through Parquet, with pyreadstat in a separate process."""
+"""Reader of SAS, Stata and SPSS files: pyreadstat converts them to Parquet in a separate process."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOpt
 from fairdash.tables.readers.typed import read_parquet
 from fairdash.utils.text import few
 
-#: Time limit in seconds for a file; the largest files take about a minute.
+#: Time limit in seconds for the reading of a file. The largest files take about a minute.
 MAX_SECONDS = 300
-#: Memory limit in bytes of the child process, which also covers copies of the table and loaded libraries.
+#: Memory limit in bytes of the process that reads the file, with copies of the table and loaded libraries.
 MAX_CHILD_MEMORY = 3 * limits.MAX_MEMORY + 1_500 * 10**6
 
 #: Path of the module that the child process runs.
@@ -30,18 +30,19 @@ CHILD = Path(__file__).with_name("statistics_child.py")
 
 _SAS_TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*******LIBV8   HEADER RECORD")
-#: Pattern of the 80-byte record at the start of each table in a transport file, whose third record has the
-#: table's name.
+#: Pattern of the 80-byte record with which each table in a transport file begins. The third record of a table
+#: contains its name.
 _MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
 _RECORD = 80
 _STATA = b"<stata_dta>"
-#: Releases of Stata's format before 117, in which files begin with the release, the byte order and a 1.
+#: Releases of Stata's format before 117. In these releases, a file begins with the release, the byte order
+#: and a 1.
 _STATA_RELEASES = range(104, 116)
 _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the package that wrote a file, and pyreadstat's function for the file; None for other files."""
+    """Return the package that wrote a file, and the function of pyreadstat that reads it; else None."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -54,9 +55,9 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def transport_tables(content: bytes) -> dict[str, bytes]:
-    """Split a SAS transport file with several tables into one file per table; other files give an empty map.
+    """Split a SAS transport file with several tables into one file per table; return {} for other files.
 
-    pyreadstat would read all content after the first table, including headers, as rows of that table.
+    Without this split, pyreadstat would read the other tables and their headers as rows of the first table.
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
@@ -75,9 +76,9 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
-    A column becomes text if all its codes have a value label. Dates become dates, and times become text.
-    Declared missing values become missing cells. If a transport file has several tables, fairdash reads the
-    selected table, or else the first.
+    If all codes of a column have a value label, the column becomes text. Dates stay dates, and times become
+    text. Values that are declared as missing become missing cells. If a transport file has several tables,
+    fairdash reads the selected table, or else the first.
 
     Raises
     ------
@@ -115,14 +116,14 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
-    """Run the process that converts a file, and return its report; raise an error if it fails."""
-    bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
+    """Run the process that converts a file, and return its report; raise an error if the process fails."""
+    limits_of_child = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
-        done = subprocess.run(  # noqa: S603 (our own script, no shell)
-            # With -P, Python imports no modules from the working directory.
-            [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, bounds)],
+        process = subprocess.run(  # noqa: S603 (our own script, no shell)
+            # With -P, Python doesn't import modules from the folder of the script.
+            [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, limits_of_child)],
             capture_output=True,
-            # One thread per core would exhaust the limited address space.
+            # With one thread per core, the process would exceed its memory limit.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
             timeout=MAX_SECONDS,
             check=False,
@@ -132,11 +133,11 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
             f"reading the file takes more than {MAX_SECONDS // 60} minutes",
             "Take a sample of the rows, or export it as Parquet or CSV.",
         ) from None
-    if done.returncode == 0:
-        reply: dict[str, Any] = json.loads(done.stdout)
+    if process.returncode == 0:
+        reply: dict[str, Any] = json.loads(process.stdout)
         return reply
-    errors = done.stderr.decode(errors="replace")
-    # A negative code means that the parser crashed, which affects only the separate process.
-    if done.returncode > 0 and "MemoryError" not in errors:
+    errors = process.stderr.decode(errors="replace")
+    # A negative return code means that the parser crashed. Only the separate process is affected.
+    if process.returncode > 0 and "MemoryError" not in errors:
         raise RuntimeError(f"the process that reads {source.name} failed:\n{errors}")
     raise ReadingError.of("the file is incomplete or damaged", "Save the file again, or export it as CSV.")

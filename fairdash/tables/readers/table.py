@@ -1,7 +1,7 @@
-"""Construction of a frame from a file, column by column, with notes on the columns.
+"""Construction of a data frame from the columns of a file, with notes on the columns.
 
-A text file or sheet may have a title above the table, and a total or note below the table (see `header_at`
-and `rows_below`).
+In a text file or a sheet, there may be a title above the table (see `header_at`), and totals or notes below
+the table (see `rows_below`).
 """
 
 from __future__ import annotations
@@ -22,39 +22,41 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Rename
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
 
-#: Limit for exact integers in 64-bit floats: beyond it, different identifiers may become equal.
+#: The smallest integer that a 64-bit float may not represent exactly: different identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Number of non-empty rows in the search for the header, and of last rows in the search for totals and notes.
+#: Number of non-empty rows in which the header is searched, and number of last rows in which totals and notes
+#: are searched.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
-#: First words of a note, in lower case without accents.
+#: Words with which a note may begin, in lower case and without accents.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
-#: Words that may precede the word for a total.
+#: Words that may come before a word for a total, such as "grand".
 _GRAND = frozenset({"grand", "general", "sub"})
 _MIN_FOR_NOTE = 3
 
 
 class TableBuilder:
-    """Builder of the frame and the report from a table's columns in any format.
+    """Builder of a data frame and a report from the columns of a table, for all file formats.
 
     Parameters
     ----------
     header
         Unchanged cells of the header.
     lines : array of int64, shape (n,)
-        Line or sheet row on which each row begins, or the row number from 1 if the file has no lines.
+        For each row of the table, the line of the file or the row of the sheet on which it begins. If the
+        file has no lines, the rows are numbered from 1.
     options
         Options set by the user.
     default_marks
-        Texts that count as missing by default, in addition to the empty cell.
+        Texts that mean a missing cell by default, besides the empty cell.
 
     Raises
     ------
     ReadingError
-        Several columns have the same name, and the user did not choose to number them.
+        Several columns have the same name, and the user did not choose to add numbers to repeated names.
     """
 
     def __init__(
@@ -70,14 +72,14 @@ class TableBuilder:
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
-        # The readers of text handle default marks earlier, before a column gets its type.
+        # Readers of text replace the default marks earlier, before they determine the type of a column.
         self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
         self._one_spelling = options.one_spelling
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
-        #: Map of columns to the currency or percent sign in their cells.
+        #: Map from columns to the currency or percent sign in their cells.
         self.units: dict[str, str] = {}
-        #: Number of missing cells by mark.
+        #: Number of missing cells for each text that means a missing cell.
         self.missing_found = Counter[str]()
         self._columns: dict[str, pd.Series] = {}
         self._said: list[str] = []
@@ -88,24 +90,24 @@ class TableBuilder:
         self._said += notes
 
     def add_empty(self, name: str) -> None:
-        """Add a column without known cells."""
+        """Add a column in which all cells are missing."""
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
-        """Add integers as int64, as float64 if cells are missing, or as text if neither type is exact.
+        """Add integers as int64, or as float64 if cells are missing, or as text if a number is too large.
 
         Parameters
         ----------
         numbers : Series, shape (n,)
-            Numbers of any integer type, with missing cells as in pandas.
+            Numbers of any integer type of pandas; cells may be missing.
         """
         missing = numbers.isna().to_numpy()
         known = numbers[~missing]
-        beyond = np.zeros(len(numbers), dtype=bool)
-        beyond[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
-        if beyond.any():
+        is_inexact = np.zeros(len(numbers), dtype=bool)
+        is_inexact[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        if is_inexact.any():
             texts = numbers.astype("string").astype(object).where(~missing, None)
-            why = f"whole numbers are too long to be exact ({self.places(beyond)})"
+            why = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
             self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
         elif missing.any():
             self.add(name, numbers.to_numpy(float, na_value=np.nan))
@@ -113,7 +115,7 @@ class TableBuilder:
             self.add(name, numbers.to_numpy(np.int64))
 
     def add_truth_values(self, name: str, values: pd.Series) -> None:
-        """Add truth values as bool, or, with a note, as 0 and 1 if cells are missing."""
+        """Add truth values as bool; if cells are missing, add them as 0 and 1, with a note."""
         if not values.isna().any():
             self.add(name, values.to_numpy(bool))
             return
@@ -121,19 +123,19 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe the number of affected cells and the first lines; `rows` is a mask of shape (n,)."""
+        """Describe how many cells the mask `rows` (n,) selects, and on which lines the first of them are."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file whose format has no marks for missing cells."""
+        """Count the missing cells of a file in a format that doesn't mark missing cells by texts."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
 
     def _take_marked(self) -> None:
-        """Replace the user's marks, such as 999, or age=999 for one column, by missing cells."""
+        """Replace the values that the user names (999, or age=999 for one column) by missing cells."""
         for mark in map(str.strip, self._chosen_marks):
             name, _, value = mark.rpartition("=")
             for column in [name] if name in self._columns else [] if name else list(self._columns):
@@ -150,18 +152,18 @@ class TableBuilder:
                     self.missing_found[value] += count
 
     def _leave_out_row_numbers(self) -> None:
-        """Leave out an unnamed column of row numbers, such as R and pandas write."""
+        """Leave out a column of row numbers without a name, as R and pandas write it."""
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
                 self.renamed = tuple(each for each in self.renamed if each[0] != position)
                 self.notes.append(
-                    f"Column {position} has no name and numbers the rows. This column is left out: give it a "
-                    "name to keep it."
+                    f"Column {position} has no name and contains row numbers. This column is left out. "
+                    "To keep it, give it a name."
                 )
 
     def leave_out(self, names: Sequence[str], why: str) -> None:
-        """Add a note on columns that are not read, if any."""
+        """Add a note on the columns that are not read; without columns, add nothing."""
         if names:
             self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
 
@@ -179,7 +181,7 @@ class TableBuilder:
         Raises
         ------
         ReadingError
-            fairdash can't use the table.
+            A column has cells that fairdash can't use.
         """
         if self.problems:
             raise ReadingError(*self.problems)
@@ -191,8 +193,8 @@ class TableBuilder:
                 self._said.append(note)
             else:
                 self._said.append(
-                    f"“{name}” stays as it is. The column has no levels that differ in capitals or spaces "
-                    "alone. Numbers, and texts with many levels, are not compared."
+                    f"“{name}” is unchanged. It has no levels that differ only in capitals or spaces. "
+                    "Numbers, and texts with many levels, are not compared."
                 )
         report = ReadingReport(
             format=format,
@@ -219,32 +221,32 @@ def _is_blank(cell: object) -> bool:
 
 
 def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
-    """Return the error for an empty file."""
+    """Return the error for a file without any rows."""
     return ReadingError.of(f"{what} is empty: it has no data rows", hint)
 
 
 def no_such_header(line: int) -> OptionError:
-    """Return the error for an empty header line."""
+    """Return the error for a header line that the user chose and that is empty."""
     return OptionError.of(
         f"line {line}, chosen for the column names, is empty",
-        "Choose another line, or leave it as found.",
+        "Choose another line, or let fairdash find it.",
     )
 
 
 def no_rows(what: str = "the file") -> ReadingError:
-    """Return the error for a table without rows."""
+    """Return the error for a table that has a header and no rows."""
     return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
-    """Make headers unique; return the names, the changed names, and notes.
+    """Make column names from a header; return the names, the changed names, and notes.
 
     Parameters
     ----------
     header
         Unchanged cells of the header. Cells of other types are converted to text.
     number
-        Whether to number a name that several columns share: the second ``age`` becomes ``age (2)``.
+        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
 
     Returns
     -------
@@ -254,7 +256,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     Raises
     ------
     ReadingError
-        Several columns have the same name, and `number` is false; the error lists all such names.
+        Several columns have the same name, and `number` is false. The error lists all repeated names.
     """
     names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
@@ -267,9 +269,9 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
         names = _numbered(names)
     problems = [
         Problem(
-            what="the name is repeated over columns: "
+            what="several columns have the same name: columns "
             + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
-            hint=f"Number them, so that the second is “{column} (2)”, or rename them in the file.",
+            hint=f"Add numbers, so that the second becomes “{column} (2)”, or rename them in the file.",
             column=column,
             fixes=(Fix("number_names", column),),
         )
@@ -286,29 +288,30 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     notes = []
     if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
         notes.append(
-            "The first line holds only numbers. If this line is not a header, add a header to the file."
+            "The first line contains only numbers. If this line is not a header, add a header to the file."
         )
     return names, renamed, notes
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Number repeated names from 2, without numbers that would give an existing name."""
-    taken, last, numbered = set(names), Counter[str](), []
+    """Add numbers from 2 to repeated names, and skip a number if the new name already exists."""
+    used_names, count_of_name, numbered = set(names), Counter[str](), []
     for name in names:
-        last[name] += 1
+        count_of_name[name] += 1
         fresh = name
-        while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
-            last[name] += 1
-        taken.add(fresh)
+        while count_of_name[name] > 1 and (fresh := f"{name} ({count_of_name[name]})") in used_names:
+            count_of_name[name] += 1
+        used_names.add(fresh)
         numbered.append(fresh)
     return numbered
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index, from 0, of the header among a table's first rows.
+    """Return the index of the header, from 0, among the first rows of a file.
 
-    The header is usually the first row. A later row is the header if the first one has at most half the usual
-    number of non-empty cells, and the later row is mostly filled with distinct texts that are not numbers.
+    The header is usually the first row. If the first row has at most half the usual number of non-empty
+    cells, the header is the first row with more cells, provided that these cells are distinct and not
+    numbers.
 
     Parameters
     ----------
@@ -323,9 +326,9 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     0
     """
     filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
-    usual = median_high([len(cells) for cells in filled])
+    usual_count = median_high([len(cells) for cells in filled])
     for place, cells in enumerate(filled):
-        if len(cells) <= usual / 2:
+        if len(cells) <= usual_count / 2:
             continue
         if place == 0:
             return 0
@@ -335,18 +338,18 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Count the last rows that are not part of the table: totals, and notes such as a source.
+    """Count the rows at the end that are not part of the table: totals, and notes, such as a source.
 
     Parameters
     ----------
     rows
-        The last rows of the file, each with its first line. Empty lines have no cells or empty cells. The
-        first of these rows is never counted.
+        The last rows of the file, each with the number of its first line. An empty line has no cells or only
+        empty cells. The first of these rows is never counted.
 
     Returns
     -------
     int
-        Number of non-empty rows at the end that are not part of the table.
+        Number of rows at the end that are not empty and not part of the table.
 
     Examples
     --------
@@ -355,32 +358,34 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     """
     count = 0
     width = max((len(cells) for _, cells in rows), default=0)
-    stripped = [[cell.strip() for cell in cells] for _, cells in rows]
-    while stripped:
-        cells = stripped.pop()
+    remaining = [[cell.strip() for cell in cells] for _, cells in rows]
+    while remaining:
+        cells = remaining.pop()
         if not any(cells):
             continue
-        above = next((other for other in reversed(stripped) if any(other)), None)
-        if above is None or not (_is_total(cells, above) or _is_note(cells, width, stripped)):
+        above = next((other for other in reversed(remaining) if any(other)), None)
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, remaining)):
             break
         count += 1
     return count
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total, which the rows above do not have."""
+    """Return whether a row begins with a word for a total and the row above does not look the same."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
     if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
         return False
-    same = above[place] if place < len(above) else ""
-    return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))
+    cell_above = above[place] if place < len(above) else ""
+    return (
+        not all(cells) or len(cells) < len(above) or not cell_above or bool(LIKE_NUMBER.fullmatch(cell_above))
+    )
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is a single text after an empty line, or with the first word of a note."""
+    """Return whether a row is a single text that follows an empty line or begins like a note."""
     filled = [cell for cell in cells if cell]
     if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
@@ -389,23 +394,23 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # Because an empty row may belong to a sparse table, a single cell after it is a value if it is not in the
-    # first column, or if the column has similar values.
+    # A sparse table may have an empty row. A single cell after this row is a value, and no note, if it is not
+    # in the first column, or if the column also contains this value above.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
-    """Describe the position of a header that is not the first row."""
+    """State the line of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 
 
 def said_below(lines: Sequence[int]) -> str:
-    """Describe the rows below the table that are left out."""
+    """State which rows below the table are left out."""
     where = ", ".join(str(line) for line in lines)
     one = len(lines) == 1
     return (
-        f"{'A row' if one else f'{len(lines)} rows'} below the table {'is' if one else 'are'} left out, as a "
+        f"{'A row' if one else f'{len(lines)} rows'} below the table {'is' if one else 'are'} left out as a "
         f"total or a note ({'line' if one else 'lines'} {where})."
     )

@@ -1,8 +1,8 @@
-"""Conversion of text columns to numbers, truth values, dates or text without silent losses.
+"""Conversion of text columns to numbers, truth values or dates; every loss is reported in a note.
 
-pandas guesses a column's type and may misread some cells without warning. In fairdash, a column becomes
-numeric only if every cell that is not missing is a number in the same notation. Otherwise the column stays
-unchanged, and a note gives the reason.
+pandas guesses the type of a column, and may convert some cells wrongly without a warning. In fairdash, a
+column becomes numeric only if all cells that are not missing are numbers in the same notation. Otherwise the
+column stays text, and a note states the reason.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fairdash.tables.grammar import MAX_BANDS, bands_in_order
 from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.tables.readers.texts import Texts, distinct
 
-#: Texts that count as missing cells by default, in addition to the empty cell.
+#: Texts that mean a missing cell by default, besides the empty cell.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Texts of spreadsheets for failed formulas, which also count as missing cells, with a note.
+#: Texts that spreadsheets write for failed formulas. They also mean a missing cell, and a note lists them.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
-    """Column of text, with a classification of its distinct cells.
+    """Column of text cells, which classifies its distinct cells.
 
-    All checks use the distinct cells and their numbers of rows. Large files are fast, because most columns
-    have few distinct cells.
+    All checks use only the distinct cells and the number of rows with each of them. Large files are read
+    fast, because most columns have few distinct cells.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class TextColumn:
     cells
         Texts (n,), as a list or pyarrow strings.
     table
-        Builder to which the column is added, and which lists the texts that count as missing cells.
+        Builder to which the column is added. It also lists the texts that mean a missing cell.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -55,7 +55,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Replace accounting notation of negative amounts by a minus sign; return the mask of such cells."""
+        """Replace accounting notation of negative amounts by a minus sign; return a mask of these amounts."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """Return the single currency or percent sign around numbers, and remove it from the cells."""
+        """Remove the currency or percent sign from the cells, and return it; "" without a single sign."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -89,8 +89,9 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return the mask of distinct cells that match a pattern; all matching cells contain `holding`."""
-        # The search for a fixed text is much faster than a pattern, and most columns don't contain it.
+        """Return a mask of the distinct cells that match a pattern, all of which contain `holding`."""
+        # The search for a fixed text is much faster than the search for a pattern, and most columns don't
+        # contain it.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -105,7 +106,7 @@ class TextColumn:
 
     @cached_property
     def power(self) -> np.ndarray:
-        """Mask of numbers with an exponent and no decimal mark, such as 1e6."""
+        """Mask of numbers such as 1e6, which have an exponent and no decimal mark."""
         return self._matches(grammar.POWER)
 
     @cached_property
@@ -124,11 +125,11 @@ class TextColumn:
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Return whether every known cell is in at least one of the masks."""
+        """Return whether at least one of the masks selects each cell that is not missing."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether any number certainly has a decimal comma, and whether any has a decimal point."""
+        """Return whether a number certainly has a decimal comma, and whether one has a decimal point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -147,8 +148,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may also separate thousands, as in 1.234. If all cells are ambiguous, the column stays
-            text.
+            Marks that may be decimal or separate thousands, as in 1.234. A column stays text if all its cells
+            with a mark are ambiguous.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -166,7 +167,7 @@ class TextColumn:
             errors[position] = mark in ERRORS
         if errors.any():
             self._table.notes.append(
-                f"“{self.name}” holds errors of formulas, which are missing cells ({self._places(errors)})."
+                f"“{self.name}” contains errors of formulas, which become missing ({self._places(errors)})."
             )
 
     def _add_others(self, marks: Sequence[str], doubted: Sequence[str]) -> None:
@@ -179,16 +180,16 @@ class TextColumn:
                     return
                 continue
             ambiguous = self._ambiguous(mark)
-            sure = (fractions & ~ambiguous).any()
-            if self.is_money and fractions.any() and not sure and len(marks) > 1:
-                # Amounts of money do not have three decimals, so the mark must separate thousands.
+            has_certain = (fractions & ~ambiguous).any()
+            if self.is_money and fractions.any() and not has_certain and len(marks) > 1:
+                # Amounts of money don't have three decimals, so the mark separates thousands.
                 continue
-            if mark not in doubted or not fractions.any() or sure:
+            if mark not in doubted or not fractions.any() or has_certain:
                 self._add_numbers(mark, fractions)
                 return
             notes.append(
-                f"“{self.name}” stays text: its cells may be decimals with three digits, or thousands with "
-                f"a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
+                f"“{self.name}” stays text: its cells may have three decimals, or a thousands separator "
+                f"({self._places(ambiguous)}). Choose the decimal mark."
             )
         if not self._add_truth_values() and not self._add_dates(notes):
             self._add_text(notes)
@@ -199,18 +200,21 @@ class TextColumn:
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
-        """Add the column if a cell or the user's selection shows that points or commas separate thousands."""
+        """Add the column if it certainly has a thousands separator; return whether it was added."""
         other = "." if mark == "," else ","
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
             return False
-        surely = self._matches(grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other)
-        by_cells = surely.any() or (fractions & ~self._ambiguous(mark)).any()
-        if not (chosen or self.is_money or by_cells):
+        is_surely_grouped = self._matches(
+            grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other
+        )
+        is_shown_by_cells = is_surely_grouped.any() or (fractions & ~self._ambiguous(mark)).any()
+        if not (chosen or self.is_money or is_shown_by_cells):
             return False
-        word = "points" if other == "." else "commas"
-        why = "as you chose" if chosen and not by_cells else "as its cells show"
-        note = f"“{self.name}” is read with {word} between thousands, {why} ({self._places(grouped)})."
+        separators = "points" if other == "." else "commas"
+        why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
+        places = self._places(grouped)
+        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({places})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -233,7 +237,7 @@ class TextColumn:
         if not self._negative.any():
             return []
         return [
-            f"“{self.name}”: amounts in brackets or with the minus sign behind them are read as negative "
+            f"“{self.name}”: amounts in brackets or with a minus sign after them are read as negative "
             f"({self._places(self._negative)})."
         ]
 
@@ -275,7 +279,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Add the column if it contains only the texts true and false; return whether it was added."""
+        """Add the column if all its cells are "true" or "false"; return whether it was added."""
         known = ~self.is_missing
         if not known.any() or known.sum() > 8:
             return False
@@ -287,7 +291,7 @@ class TextColumn:
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Add the column if its cells are unambiguous dates, or else a note; return whether it was added."""
+        """Add the column if its cells are unambiguous dates; return whether it was added."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
@@ -303,16 +307,16 @@ class TextColumn:
             return True
         if orders:
             notes.append(
-                f"“{self.name}” stays text: its dates are ambiguous: day and month are never above 12. "
-                "Choose the column to decide which comes first."
+                f"“{self.name}” stays text: its dates are ambiguous (day and month are never above 12). "
+                "To use it, choose whether the day or the month comes first."
             )
         return False
 
     def _add_text(self, notes: list[str]) -> None:
-        """Add the column as text, with a note on the reason if most of its cells are numbers."""
+        """Add the column as text; if most of its cells are numbers, add a note on the reason."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
-            notes = [f"“{self.name}” holds bands, used as ordered categories."]
+            notes = [f"“{self.name}” contains bands, which are used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
         numbers = self.whole | self.power | self.dot | self.comma
@@ -322,58 +326,58 @@ class TextColumn:
         why = ""
         if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
             why = (
-                f"it holds “{mark}” in {self._places(others)}, and numbers otherwise. Convert it with this "
+                f"it contains “{mark}” in {self._places(others)}, and numbers elsewhere. Convert this "
                 f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
             )
         elif thousands.any() and self.all_known(numbers, thousands):
             why = (
-                f"its numbers have a separator between thousands ({self._places(thousands)}). "
+                f"its numbers have a thousands separator ({self._places(thousands)}). "
                 "Remove it in the file to use them as numbers"
             )
         elif notes or self._count(numbers) < self.n_known / 2:
             pass
         elif self.all_known(numbers):
             why = (
-                "its decimal marks differ, or are not the one chosen "
+                "its decimal marks differ from each other or from the chosen mark "
                 f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
             )
         else:
             others = ~self.is_missing & ~numbers
-            why = f"most of its cells are numbers, others are not ({self._places(others)})"
+            why = f"most of its cells are numbers, but some are not ({self._places(others)})"
         if why:
             notes.append(f"“{self.name}” stays text: {why}.")
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """Return the distinct cells without surrounding blanks, with NaN for missing cells."""
+        """Return the distinct cells without blanks at the start and end; missing cells are NaN."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Describe the number of affected cells and the first lines."""
+        """Describe how many cells are concerned, and on which lines the first of them are."""
         return self._table.places(which[self._codes], what)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
-    """Add all columns of a text file to their table, with the decimal marks that the file may use.
+    """Add all columns of a text file to their table, after a search for the file's decimal mark.
 
     Parameters
     ----------
     decimal
         Decimal mark selected by the user.
     prefers_comma
-        Whether points are ambiguous if no column has evidence, as in files with semicolons, which programs
-        with a decimal comma write.
+        Whether points are ambiguous if no column shows the decimal mark, for example because the delimiter is
+        a semicolon, as in files with decimal commas.
     """
     if decimal is not None:
         marks, doubted = [decimal], []
     else:
         evidence = [column.decimal_evidence() for column in columns]
-        comma, dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
-        marks, doubted = [".", ","], [] if comma and not dot else [","]
-        if comma or (prefers_comma and not dot):
+        has_comma, has_dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        marks, doubted = [".", ","], [] if has_comma and not has_dot else [","]
+        if has_comma or (prefers_comma and not has_dot):
             doubted.append(".")
     for column in columns:
         column.add(marks=marks, doubted=doubted)

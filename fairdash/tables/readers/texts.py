@@ -1,6 +1,6 @@
-"""Columns of text cells, stored in pyarrow, which is fast for millions of rows, or in plain Python.
+"""Columns of text, stored with pyarrow, which is fast for millions of rows, or else as Python lists.
 
-Both forms give the same results (`tests/data/test_packed.py`).
+Both kinds of storage give the same results (`tests/data/test_packed.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Mask = np.ndarray
 
 
 class Texts(Protocol):
-    """The m distinct cells of a column in order of appearance; masks have the shape (m,)."""
+    """The m distinct cells of a column in the order of their first rows. Masks have the shape (m,)."""
 
     @classmethod
     def of(cls, texts: list[str]) -> Self:
@@ -39,26 +39,26 @@ class Texts(Protocol):
         """Return the texts without surrounding blanks."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Return the mask of texts that are in a list of words."""
+        """Return a mask of the texts that are in a list of words."""
 
     def hold(self, text: str) -> Mask:
-        """Return the mask of texts that contain a given text."""
+        """Return a mask of the texts that contain another text."""
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        """Return the mask of texts that match a pattern of :mod:`fairdash.tables.grammar`."""
+        """Return a mask of the texts that match a pattern of :mod:`fairdash.tables.grammar`."""
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """Return the texts with one text replaced by another."""
+        """Return the texts, in which a part is replaced by another text."""
 
     def floats(self, known: Mask) -> np.ndarray:
-        """Return numbers, with NaN outside the mask `known`, in which all texts must be numbers."""
+        """Return the texts in the mask `known` as numbers, and NaN for all other texts."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows, with NaN for texts that are not in the mask `known`."""
+        """Return the cells of all rows; a text outside the mask `known` becomes NaN."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
-    """Convert a part of a column's cells to the form that :func:`distinct` accepts."""
+    """Convert some of a column's cells to the type that :func:`distinct` accepts."""
     if not has("pyarrow"):
         return cells
     import pyarrow as pa
@@ -67,7 +67,7 @@ def texts_of(cells: Sequence[str]) -> Any:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Join parts of a column, each from :func:`texts_of`."""
+    """Join the parts of a column, which :func:`texts_of` has converted."""
     if not has("pyarrow"):
         return list(chain.from_iterable(parts))
     import pyarrow as pa
@@ -76,7 +76,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
-    """Return each cell's index, (n,), in the distinct cells, and these; `cells` may be a pyarrow array."""
+    """Return each cell's index among the distinct cells, (n,), and the distinct cells."""
     if has("pyarrow"):
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -89,7 +89,7 @@ def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
 
 
 def as_text(texts: pd.Series) -> pd.Series:
-    """Convert text to the type that the reader of delimited text returns, with NaN for missing cells."""
+    """Convert text to the column type of the reader of delimited text, with NaN for missing cells."""
     if not has("pyarrow"):
         return pd.Series(texts.astype(object).where(texts.notna(), np.nan).tolist())
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Reader of Parquet files, which first checks the footer's counts, and names the nested columns left out."""
+"""Reader of Parquet files: it first checks the counts in the footer, and leaves out nested columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Maximum size in bytes of the decoded columns: 50 million cells of 16 bytes.
 MAX_BYTES = 800 * 10**6
-#: Start of the names under which pandas stores row numbers.
+#: Start of the column names that pandas uses for row numbers.
 _ROW_NUMBERS = "__index_level_"
 
 
@@ -32,7 +32,7 @@ def read_parquet(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file after a check of the counts in its footer.
 
-    Missing cells are those of the file, and texts that the user selects.
+    A cell is missing if it is missing in the file, or if its text is one of the marks that the user names.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_parquet(
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        # A lack of memory is reported as such, because it does not mean that the file is damaged.
+        # A lack of memory is raised again: it does not mean that the file is damaged.
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
@@ -73,16 +73,16 @@ def _parquet(
     check_memory(footer.num_rows, len(schema))
     size = _unpacked_size(footer, columns)
     if size > MAX_BYTES:
-        raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
+        raise too_large(f"the unpacked table has {size / 1e6:,.0f} MB")
     named(schema.names, number=options.number_names)
     plain = _plain(schema)
     if not plain:
         return None, schema, footer.num_rows
-    # Texts stay dictionary-encoded, so that a long text in every row is stored once.
+    # Texts stay dictionary-encoded, so that a long text that many rows contain is stored only once.
     coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
-    # Flat columns are selected by their path, because a dot in a name would mean a nested column. Repeated
-    # names would change the order, so all columns are then read and the flat columns selected.
+    # pyarrow selects columns by their names, which would change the order if names are repeated. In this
+    # case, all columns are read, and then the flat columns are selected.
     if len(set(schema.names)) < len(schema.names):
         table = file.read(use_threads=False).select([wanted[k] for k in plain])
     else:
@@ -95,7 +95,7 @@ def _parquet(
 
 
 def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
-    """Return the unpacked size in bytes of these columns, or of all columns, according to the footer."""
+    """Return the unpacked size of some or all columns in bytes, as stated in the footer."""
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     if columns is None:
         return sum(group.total_byte_size for group in groups)
@@ -133,16 +133,16 @@ def _finished(
     if cells is None:
         raise ReadingError.of(
             "no column of the file holds numbers, text, dates or truth values",
-            "Write its fields as columns of their own.",
+            "Write each field of its records or lists as a separate column.",
         )
     if n_rows == 0:
         raise no_rows()
     places = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
     table = TableBuilder([cells.column_names[k] for k in places], np.arange(1, n_rows + 1), options)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
-    table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
+    table.leave_out(nested, "their cells are neither numbers nor text, but for example lists or records")
     if len(places) < cells.num_columns:
-        table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
+        table.notes.append("The row numbers that pandas stored in the file are left out.")
     for name, k in zip(table.names, places, strict=True):
         add_arrow(table, name, cells.column(k))
     table.count_missing()
@@ -172,7 +172,7 @@ def add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
             name, pd.Series(cells.to_numpy()) if plain else cells.to_pandas(types_mapper=_integer_types().get)
         )
     elif types.is_floating(kind) or types.is_decimal(kind):
-        note = f"“{name}” holds decimal numbers; they are rounded to the 16 digits that a float keeps."
+        note = f"“{name}” holds decimal numbers, which are rounded to the 16 digits of a float."
         numbers = pc.cast(cells, pa.float64(), safe=False).to_numpy()
         table.add(name, np.array(numbers, dtype=float), *([note] if types.is_decimal(kind) else []))
     elif types.is_date(kind) or types.is_timestamp(kind):
@@ -187,11 +187,13 @@ def _add_dates(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
 
     zone = getattr(cells.type, "tz", None)
     if zone is not None:
-        # The cast keeps the instant and expresses it in UTC.
+        # The cast converts a time to UTC.
         cells = pc.cast(cells, pa.timestamp(cells.type.unit))
-    # Microseconds reach back to the year -290,000, and dates need no finer unit.
+    # Microseconds can represent all years since -290,000, and dates need no finer unit.
     days = pc.cast(cells, pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]")
-    table.add(name, days, *([] if zone is None else [f"“{name}” is shown in coordinated universal time."]))
+    table.add(
+        name, days, *([] if zone is None else [f"“{name}” is converted to coordinated universal time (UTC)."])
+    )
 
 
 def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
@@ -206,11 +208,13 @@ def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
     levels = coded.dictionary.to_pandas().astype(object).tolist()
     wanted = set(marks)
     levels = [None if level is None or level.strip() in wanted else level for level in levels]
-    # polars writes unsigned codes, which can't be -1 for a missing cell.
+    # The codes that polars writes are unsigned, so they are cast before a missing cell becomes -1.
     codes = pc.cast(coded.indices, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     lengths = np.array([*(len(level or "") for level in levels), 0])
     if lengths[codes].sum() > MAX_BYTES:
-        raise too_large(f"the texts of column “{name}” have over {MAX_BYTES // 10**6:,} million characters")
+        raise too_large(
+            f"the texts of column “{name}” have more than {MAX_BYTES // 10**6:,} million characters"
+        )
     texts = np.array([*levels, None], dtype=object)[codes]
     return as_text(pd.Series(texts))
 

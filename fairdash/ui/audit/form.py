@@ -158,7 +158,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         type=ENDINGS,
         max_upload_size=MAX_BYTES // 10**6,
         help=f"The audit applies the model to every row. Each call may take at most {MAX_SECONDS} s. "
-        "fairdash never loads pickles, because they can run any program. The file is deleted with the "
+        "fairdash never loads pickles, because a pickle can run any program. The file is deleted with the "
         "table.",
         key=KEY("model-file", source.id),
     )
