@@ -80,12 +80,11 @@ def profile_figure(
             dash=dash,
             symbol=symbol,
             customdata=profile[["s_low", "s_high", "n", "low", "high"]].to_numpy(),
-            **{"text": [escaped(each) for each in cells]} if cells else {},
             hover=f"<b>{label}</b><br>{group}"
             "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
             "<br>%{customdata[2]:.0f} test rows",
         )
-        traces.append(means)
+        traces.append(means | ({"text": [escaped(each) for each in cells]} if cells else {}))
     # The reference line's label is in that half of the plot in which the standard model is further from the
     # line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
