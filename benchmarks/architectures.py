@@ -1,9 +1,9 @@
-"""What each architecture reaches on Crime as λ grows, on rows that no network has seen.
+"""Error and dependence of each architecture on Crime as λ grows, on rows that no network has seen.
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.architectures
 
-Five splits, HGR_spline's penalty, demographic parity, no settings compared. The error is divided by the
-constant's. Writes results/architectures.csv.
+Five splits, the penalty of HGR_spline, demographic parity, no comparison of settings. The error is divided by
+that of a constant prediction. Writes results/architectures.csv.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "architectures.csv"
-#: Units and weight decay with which each does best at λ = 0 and in between.
+#: Units and weight decay that work best for each architecture, at λ = 0 and at intermediate λ.
 SETTINGS: Mapping[str, TrainingSettings] = MappingProxyType(
     {
         "tanh": TrainingSettings(weight_decay=0.03, lr=4e-3),
@@ -33,7 +33,7 @@ LAMS = (1.0, 1.5, 2.0, 4.0)
 
 
 def front(settings: TrainingSettings) -> pd.DataFrame:
-    """Error and dependence of every λ, means over the splits' test rows."""
+    """Error and dependence at every λ, as means over the splits' test rows."""
     dataset = fd.load_dataset("crime")
     y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive.to_numpy(dtype=float)[:, 0]
     plan = Sweep(methods=("standard", "hgr_spline"), lams=LAMS, n_splits=5, settings=settings, device="cpu")

@@ -1,9 +1,9 @@
-"""What becomes of changed archives: each is taken and can be shown, or refused in words.
+"""Check that each changed archive is shown, or refused with a message.
 
     python -m benchmarks.archive_fuzz 2000     # seeds from 0; prints what is neither, and how often each came
     python -m benchmarks.archive_fuzz 200 --pages   # opens the trade-off page of what was taken, too
 
-The changes are tests/runs/changed_archives.py's, of which tests/runs/test_changed_archives.py has 200.
+The changes are those of tests/runs/changed_archives.py; tests/runs/test_changed_archives.py uses 200 of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.runs.changed_archives import change, look_at, rich
 
 
 def main() -> int:
-    """Try every seed; 1 if one was neither."""
+    """Try every seed; return 1 if an archive was neither shown nor refused."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("seeds", type=int)
     parser.add_argument("--pages", action="store_true")

@@ -1,10 +1,10 @@
-"""How often the band of an audit's curve holds the whole true curve, for six shapes of it.
+"""How often the band of an audit's curve contains the whole true curve, for six shapes of the curve.
 
     OMP_NUM_THREADS=1 python -m benchmarks.audit_bands
 
-A price is a curve along s plus noise (coefficient of variation .1 or .3); its largest gap is 20 % of the mean
-price. The band is asked at the points where a page draws it: percentiles 5 to 95 of s, and the means
-of the rows below and above. Writes results/audit_bands.csv; docs/audit.md reads it.
+A price is a curve along s plus noise (coefficient of variation 0.1 or 0.3), and its largest gap is 20 % of
+the mean price. The band is checked at the points where a page draws it: percentiles 5 to 95 of s, and the
+means of the rows below and above. Writes results/audit_bands.csv, which docs/audit.md reads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHAPES: dict[str, Callable[[Array], Array]] = {
 
 
 def truth(shape: Callable[[Array], Array], kind: tuple[str, ...], share: Array) -> Array:
-    """The curve at the band's points; a tail's is the mean over it."""
+    """The curve at the points of the band; in a tail, the mean of the curve over the tail."""
     grid = (np.arange(200_000) + 0.5) / 200_000
     values = shape(grid)
     means = {"below": values[grid < 0.05].mean(), "above": values[grid > 0.95].mean()}
@@ -47,7 +47,7 @@ def truth(shape: Callable[[Array], Array], kind: tuple[str, ...], share: Array) 
 
 
 def holds(shape: Callable[[Array], Array], n: int, cv: float, seed: int) -> tuple[bool, float]:
-    """If the band holds the whole curve in one sample, and its mean width as a share of the mean price."""
+    """Return whether the band contains the curve in one sample, and its mean width ÷ the mean price."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(size=n)
     price = MEAN * (1 + GAP * shape(p) + cv * rng.normal(size=n))
@@ -60,7 +60,7 @@ def holds(shape: Callable[[Array], Array], n: int, cv: float, seed: int) -> tupl
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md, from what was written: per cent of the samples."""
+    """The table of docs/audit.md from the stored results, in per cent of the samples."""
     held = table.pivot(index="shape", columns=["cv", "rows"], values="held")
     titles = [f"{rows:,} rows, cv {cv:g}" for cv, rows in held.columns]
     lines = ["| true curve | " + " | ".join(titles) + " |", "|" + "---|" * (len(titles) + 1)]

@@ -1,12 +1,12 @@
-"""Planted cases for the audit: false verdicts, undecided share, coverage and widths against the truth.
+"""Simulated cases for the audit: false verdicts, undecided verdicts, coverage and width of intervals.
 
     OMP_NUM_THREADS=1 python -m benchmarks.audit_cases --seeds 0:200 --rows 2000
 
-A price is a mean along a normal attribute z times a positive factor of mean 1 and coefficient of variation
-.6 that has nothing to do with it, so that the largest gap, the direction and what is earned are known in
-closed form. Each seed of each case is one row of results/audit_cases_rows.csv; rows that are there are not
-made again. Writes results/audit_cases.csv, a row a case. The p-value of no link of any kind takes most of the
-time, and no verdict depends on it: it is found for the first --links seeds alone.
+A price is a mean along a normal attribute z times an independent positive factor with mean 1 and coefficient
+of variation 0.6, so that the largest gap, the direction and the part explained by cost are known in closed
+form. Each seed of each case is one row of results/audit_cases_rows.csv; existing rows are not computed again.
+Writes results/audit_cases.csv, one row per case. The p-value for any kind of link takes most of the time and
+affects no verdict, so it is computed for the first --links seeds only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results"
 ROWS = RESULTS / "audit_cases_rows.csv"
 DELTA, CV = 0.05, 0.6
 Array = NDArray[np.float64]
-#: E[z | z above its 95th percentile], and of z².
+#: E[z | z above its 95th percentile], and the same for z².
 TAIL = float(norm.pdf(norm.ppf(0.95)) / 0.05)
 TAIL_SQUARE = 1 + norm.ppf(0.95) * TAIL
 NINETIETH = float(norm.ppf(0.9))
@@ -39,22 +39,22 @@ NINETIETH = float(norm.ppf(0.9))
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A way to draw a table, and what is true of it, as shares of the mean price.
+    """A way to draw a table, and its true values, as shares of the mean price.
 
     Parameters
     ----------
     draw
-        Rows and a generator to columns price and s, and more by their names in `roles`.
+        Function of rows and a generator; returns columns price and s, and others by their names in `roles`.
     gap, direction
         The largest gap, and E[π|s₉₀] − E[π|s₁₀].
     earned
-        What expected cost explains of the direction.
+        Part of the direction that expected cost explains.
     conditional
         The largest gap of the controlled curve.
     sufficient
         Whether the bias surface is 0.
     found
-        Whether the verdicts, by criterion, say what is special about the case.
+        Whether the verdicts, by criterion, show what is special about the case.
     """
 
     draw: Callable[[int, np.random.Generator], dict[str, Any]]
@@ -84,7 +84,7 @@ def _along(mean: Callable[[Array], Array], *, cost: Callable[[Array, Array], Arr
 
 
 def _line(gap: float) -> float:
-    """The slope that gives a straight line a largest gap: between the tails' means."""
+    """The slope of a straight line with the given largest gap, between the means of the tails."""
     return gap / (2 * TAIL)
 
 
@@ -135,7 +135,7 @@ def _link_within(verdicts: pd.DataFrame) -> bool:
 
 
 def _less_within(verdicts: pd.DataFrame) -> bool:
-    """The gap among equals is surely smaller."""
+    """Return whether the gap given the factors is surely smaller than the gap without them."""
     lows, highs = verdicts["ci_low"], verdicts["ci_high"]
     return _above(verdicts) and bool(highs["conditional_independence"] < lows["independence"])
 
@@ -186,7 +186,7 @@ CASES: dict[str, Case] = {
     ),
     "exposure follows s": Case(draw=_exposed, gap=0, direction=0, roles={"exposure": "years"}),
     "heavy tails": Case(draw=_lognormal, gap=0, direction=0),
-    # Made against the estimator: nothing within the range tells of either end.
+    # Designed to mislead the estimator: the middle of the range reveals neither end.
     "steps at both ends": Case(
         draw=_along(lambda z: 1 + DELTA / 2 * ((z > _END).astype(float) - (z < -_END))),
         gap=DELTA,
@@ -196,7 +196,7 @@ CASES: dict[str, Case] = {
 
 
 def try_case(name: str, n: int, seed: int, *, link: bool = True) -> dict[str, Any]:
-    """One audit of one table, beside the truth; with the p-value of no link of any kind, or without."""
+    """Audit one table and compare the result with the truth, possibly with the p-value for any link."""
     case = CASES[name]
     frame = pd.DataFrame(case.draw(n, np.random.default_rng([seed, n, list(CASES).index(name)])))
     roles = {"price": "price", "sensitive": "s", **case.roles}
@@ -253,7 +253,7 @@ FIELDS = [
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a case: counts of false verdicts and of intervals that cover, shares undecided, mean widths."""
+    """One row per case: counts of false verdicts and covering intervals, undecided share, mean widths."""
     made = []
     for (name, n), part in rows.groupby(["case", "n"], sort=False):
         row: dict[str, Any] = {"case": name, "n": n, "seeds": len(part)}
@@ -283,7 +283,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md, from what was written."""
+    """The table of docs/audit.md from the stored results."""
     lines = [
         "| case | rows | seeds | false verdicts | undecided | gap covered | direction covered | recognised |",
         "|---|---|---|---|---|---|---|---|",

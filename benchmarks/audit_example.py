@@ -1,8 +1,8 @@
-"""The answers that the page of audits shows before anything is uploaded: a GLM's premiums on pg15training.
+"""The example answers of the audit page before anything is uploaded: premiums of a GLM on pg15training.
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.audit_example
 
-Writes ``audit.json`` into fairdash/auditing/example; docs/audit.md reads its figures from there.
+Writes ``audit.json`` into fairdash/auditing/example, from which docs/audit.md takes its numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLAN = AuditPlan(
 
 
 def main() -> None:
-    """Carry out the plan and keep what it has found."""
+    """Run the plan and store the result."""
     origin = {"dataset": "motor_tariff", "options": {}}
     result = carry_out(load_dataset("motor_tariff").table(), PLAN, origin=origin)
     write_whole(FOLDER / CONTENT, result.files()[CONTENT])

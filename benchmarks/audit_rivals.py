@@ -1,12 +1,13 @@
-"""What other packages conclude in the planted cases of :mod:`benchmarks.audit_cases`.
+"""Conclusions of other packages in the simulated cases of :mod:`benchmarks.audit_cases`.
 
     pip install insurance-fairness==1.2.2 fairlearn==0.15.0
     python -m benchmarks.audit_rivals --rows 2000 --seeds 20
 
-None of them takes a continuous attribute as it is: insurance-fairness and Fairlearn see fifths of it. "Flags"
-means: insurance-fairness's traffic light for demographic parity is amber or red; Fairlearn's largest
-difference of mean predictions exceeds δ; the slope of a straight line along s, of which R's fairml (Scutari,
-Panero and Proissl 2022) frees the price, differs from 0 at 5 %. Writes results/audit_rivals.csv.
+No other package accepts a continuous attribute directly: insurance-fairness and Fairlearn get fifths of it. A
+package flags a price in these cases: insurance-fairness's traffic light for demographic parity is amber or
+red; Fairlearn's largest difference of mean predictions exceeds δ; or the slope along s, which R's fairml
+(Scutari, Panero and Proissl 2022) removes from the price, differs from 0 at 5 %. Writes
+results/audit_rivals.csv.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BANDS = 5
 
 
 def flags(table: pd.DataFrame) -> dict[str, bool]:
-    """Which packages flag the price of a table with columns price, s and, if there is one, years."""
+    """Packages that flag the price of a table with columns price, s and, possibly, years."""
     import polars
     from fairlearn.metrics import MetricFrame, mean_prediction
     from insurance_fairness import demographic_parity_ratio
@@ -50,7 +51,7 @@ def flags(table: pd.DataFrame) -> dict[str, bool]:
 
 
 def page_lines(table: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md: shares of the seeds, from what was written here and by the cases."""
+    """The table of docs/audit.md: shares of the seeds, from stored results of this study and of the cases."""
     lines = [
         "| case | rows | true gap | above | below | insurance-fairness | Fairlearn | fairml's slope |",
         "|---|---|---|---|---|---|---|---|",

@@ -1,13 +1,13 @@
-"""Sufficiency and equalized residuals where a price is loaded or compressed, and where s does matter.
+"""Sufficiency and equalized residuals for a loaded or compressed price, and for a cost that depends on s.
 
     OMP_NUM_THREADS=1 python -m benchmarks.audit_sufficiency
 
-Expected cost μ = 100 exp(.4 x); the price is μ, a loading of it (1.1 μ, 1.4 μ) or compressed about the mean
-(100 + .6 (μ − 100)). s is independent of all. With a planted bias, expected cost at each price is 20 % of the
-mean higher at the upper half of s and lower at the other: b(p, s) = ± 20 %, b(p) = 0; or the threshold itself
-is the root mean square of b(p, s), along a line, by a jump in the middle of s, or by one at its top 3 %. Cost
-is gamma with a coefficient of variation of 1. Threshold 5 %. Writes results/audit_sufficiency.csv;
-docs/audit.md reads it.
+Expected cost is μ = 100 exp(0.4 x). The price is μ, a multiple of it (1.1 μ, 1.4 μ) or compressed about the
+mean (100 + 0.6 (μ − 100)); s is independent of both. In cases with bias, expected cost at each price is
+higher by 20 % of the mean for the upper half of s and lower by 20 % for the other half: b(p, s) = ± 20 %,
+b(p) = 0. In other cases the root mean square of b(p, s) equals the threshold, along a line, by a jump in the
+middle of s, or by a jump at its top 3 %. Cost is gamma with a coefficient of variation of 1. The threshold is
+5 %. Writes results/audit_sufficiency.csv, which docs/audit.md reads.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from fairdash.auditing.table import AuditTable
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_sufficiency.csv"
 N, DELTA = 3_000, 0.05
-#: Price from expected cost μ.
+#: Price as a function of expected cost μ.
 PRICES: dict[str, Callable[[Array], Array]] = {
     "price = μ": lambda mu: mu,
     "loading 1.1": lambda mu: 1.1 * mu,
     "loading 1.4": lambda mu: 1.4 * mu,
     "compressed": lambda mu: 100 + 0.6 * (mu - 100),
 }
-#: By what share cost exceeds its expectation at each price, of s from 20 to 80.
+#: Share by which cost exceeds its expectation at each price, as a function of s from 20 to 80.
 PLANTED: dict[str, Callable[[Array], Array]] = {
     "none": np.zeros_like,
     "± 20 %": lambda s: 0.2 * np.sign(s - 50),
@@ -44,7 +44,7 @@ PLANTED: dict[str, Callable[[Array], Array]] = {
     "± 5 %": lambda s: DELTA * np.sign(s - 50),
     "5 %, the top 3 %": lambda s: DELTA * np.where(s > 78.2, (0.97 / 0.03) ** 0.5, -((0.03 / 0.97) ** 0.5)),
 }
-#: Price, what is planted, and rows. A loading changes nothing, so the threshold is tried without.
+#: Price, bias, and rows. A loading has no effect, so the threshold is tested without a loading.
 CASES = [
     *((price, planted, N) for price in PRICES for planted in ("none", "± 20 %")),
     *((next(iter(PRICES)), planted, n) for n in (N, 20_000) for planted in list(PLANTED)[2:]),
@@ -61,7 +61,7 @@ def sample(price: Callable[[Array], Array], *, planted: str, seed: int, n: int =
 
 
 def verdicts(frame: pd.DataFrame) -> dict[str, str | float]:
-    """What is said of one table, without the audit's other questions."""
+    """The verdicts for one table, without the audit's other questions."""
     table = AuditTable.of(frame, Columns(price="price", sensitive="s", outcome="cost"))
     delta = DELTA * table.mean_price
     surface, calibrated = bias_surface(table, delta), autocalibration(table, delta)
@@ -96,7 +96,7 @@ def summary(name: str, planted: str, seeds: int, n: int = N) -> dict[str, object
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md, from what was written."""
+    """The table of docs/audit.md from the stored results."""
     lines = [
         "| price | planted b(p, s) | rows | sufficiency above 5 % | below 5 % | a link found (p ≤ 0.05) | "
         "residuals above 5 % | autocalibration rejected |",

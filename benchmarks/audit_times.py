@@ -1,9 +1,9 @@
-"""How long an audit takes: the first answer and all of them, and a large file from disk.
+"""Duration of an audit: seconds to the first answer and to all answers, and for a large file from disk.
 
     OMP_NUM_THREADS=2 python -m benchmarks.audit_times --write
 
-Wall seconds and processor seconds, as the machine was: with others at work on it the first are more than on a
-quiet one. A fresh process carries out each case. Writes results/audit_times.csv.
+Wall seconds and processor seconds on the machine as it was; other programs on it lengthen the wall seconds.
+Each case runs in a fresh process. Writes results/audit_times.csv.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 
 RESULTS = Path(__file__).parent / "results" / "audit_times.csv"
-#: Columns of the table beside price, attribute, exposure and outcome.
+#: Number of table columns besides price, attribute, exposure and outcome.
 _FEATURES = 8
 CASES = ("in memory", "from a file")
 
 
 def policies(n: int, seed: int = 0) -> pd.DataFrame:
-    """A table of 12 columns: a price that follows age by half, claims, exposure, and features."""
+    """A table of 12 columns: a price of which half depends on age, claims, exposure, and features."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=n)
     features = {f"x{k}": (0.3 * z + rng.normal(size=n)).round(3) for k in range(_FEATURES - 2)}
@@ -54,7 +54,7 @@ class _Clock:
 
 
 def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, object]]:
-    """Seconds to each mark of one case."""
+    """Seconds until each stage of one case."""
     frame = None if file is not None else policies(n)
     clock, marks = _Clock(), []
 
@@ -76,7 +76,7 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
 
     def progress(doing: str, _: float) -> None:
         for number, title in ((each.number, each.title) for each in QUESTIONS.values()):
-            # What is told is what begins: the question before it is answered.
+            # Progress names the question that begins, so the previous question is answered.
             if doing == title and title not in seen and number > 1:
                 mark(f"question {max(k for k in QUESTIONS if k < number)}")
             if doing == title:
@@ -100,7 +100,7 @@ def page_lines(table: pd.DataFrame) -> list[str]:
 
 
 def main() -> None:
-    """Carry out each case in a process of its own, and print the table."""
+    """Run each case in a separate process, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", choices=CASES, default=None, help="this one alone, in this process")
     parser.add_argument("--file", type=Path, default=None)

@@ -1,10 +1,10 @@
-"""Ways to decide on the largest gap that were tried, at 50,000 rows and a coefficient of variation of .6.
+"""Methods for deciding on the largest gap, compared at 50,000 rows and a coefficient of variation of 0.6.
 
     OMP_NUM_THREADS=1 python -m benchmarks.audit_ways
 
-Normal draws of the normal equations of one table take the place of whole tables, so that a draw takes
-milliseconds. A way is how much the curve may count at a tail beside the tail's own rows (κ). Beside them
-stands the range's own upper limit by the numerical delta method (Fang and Santos 2019). Writes
+Instead of whole tables, the study draws normal vectors for the normal equations of one table, which takes
+milliseconds per draw. A method is the weight κ of the curve at a tail compared with the tail's own rows. They
+are compared with an upper limit for the range by the numerical delta method (Fang and Santos 2019). Writes
 results/audit_ways.csv.
 """
 
@@ -27,7 +27,7 @@ from fairdash.auditing.table import AuditTable
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_ways.csv"
 N = 50_000
-#: Name of a way to the grid of κ.
+#: Name of a method, mapped to its grid of κ.
 WAYS = {
     "a tail's own rows alone": (1e-9,),
     "curve counts at most 0.2": (0.003, 0.01, 0.03, 0.1, 0.2),
@@ -37,7 +37,7 @@ WAYS = {
 
 
 def truths(z: Array, ends: Array) -> dict[str, Array]:
-    """Means along z, in shares of the mean price."""
+    """Means along z, as shares of the mean price."""
     above, below = (z > ends[1]).astype(float), (z < ends[0]).astype(float)
     line = z / (2 * TAIL)
     return {
@@ -50,7 +50,7 @@ def truths(z: Array, ends: Array) -> dict[str, Array]:
 
 
 def fit(moment: Array, square: float, gram: Array, basis: Basis) -> Curve:
-    """As :func:`fairdash.auditing.curve.fit_curve`, from the normal equations, noise known."""
+    """Like :func:`fairdash.auditing.curve.fit_curve`, computed from the normal equations with known noise."""
     lam, kappa = fitting._penalties(gram, basis, moment, square, N)
     solve = np.linalg.inv(gram + lam * basis.penalty + kappa * basis.steps)
     values = basis.points @ solve @ moment
@@ -62,14 +62,14 @@ def fit(moment: Array, square: float, gram: Array, basis: Basis) -> Curve:
 
 
 def upper_limit(curve: Curve, seed: int) -> float:
-    """Of the range: its derivative along draws, by steps of a third."""
+    """Upper limit of the range: its derivative in the direction of the draws, by steps of one third."""
     drawn, value = gaps._draw(curve.covariance, seed), np.ptp(curve.values)
     slope = 3 * (np.ptp(curve.values + drawn / 3, axis=1) - value)
     return float(value - np.quantile(slope, 0.05))
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md, from what was written: per cent of the draws."""
+    """The table of docs/audit.md from the stored results, in per cent of the draws."""
     lines = [
         "| truth | way | shown below | by the range's own limit | shown above |",
         "|---|---|---|---|---|",
@@ -109,7 +109,7 @@ def main() -> None:
             shares = dict(zip(("below", "below_range", "above"), np.mean(each, axis=0), strict=True))
             made.append({"truth": truth, "way": way, "draws": count, **shares})
         print(pd.DataFrame(made[-len(WAYS) :]).to_string(index=False), flush=True)
-    # Not before the last: a run that was cut off would pass for one of fewer truths.
+    # Write only at the end: an interrupted study would look like one of fewer cases.
     pd.DataFrame(made).to_csv(PLACE, index=False, float_format="%.3g")
 
 

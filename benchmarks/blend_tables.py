@@ -2,7 +2,7 @@
 
     python -m benchmarks.blend_tables
 
-The results themselves are remade by benchmarks.blends, which says how the two are matched.
+benchmarks.blends produces the results and describes how models are matched.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Blends of two trained models against a model trained between them.
+"""Blends of two trained models compared with a model trained at an intermediate λ.
 
     python -m benchmarks.blends [--datasets crime,household] [--methods hgr_spline,hgr_nn] [--splits 5]
 
-Between two trained weights λ the trade-off page shows the blend of its neighbours' predictions. Here ten of
-its stops are trained as well, from the same initial weights and on the same mini-batches; the blends are
-made from the models at the default λ alone. Test rows, demographic parity, default settings.
+Between two trained weights λ, the trade-off page shows the blend of the two models' predictions. In this
+study, models are also trained at ten of these points, with the same initial weights and mini-batches; the
+blends use only the models at the default λ. Test rows, demographic parity, default settings.
 
-The two are compared at the same λ, and at the same dependence: the blends' front, means over the splits, is
-read by linear interpolation between its stops at the mean excess of the trained model, where it crosses it
-nearest to that model's own stop. In each split that place of the front is compared with the trained model;
-what their excess differs by in that split is put into units of error with the slope of the front between the
-two trained neighbours, which leaves the mean as it is and takes out the noise that both share.
+The two models are compared at the same λ and at the same dependence. For the latter, the front of the blends
+(means over the splits) is interpolated linearly at the mean excess of the trained model, where it crosses
+this excess nearest to the trained model's λ. In each split this point of the front is compared with the
+trained model. The difference of their excess in the split is converted to error by the slope of the front
+between the two trained neighbours; this leaves the mean unchanged and removes the noise that both share.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ N_TRAINED_BETWEEN = 10
 
 @dataclass(frozen=True)
 class Figures:
-    """Error and excess over the floor of the test rows, (models, splits) each."""
+    """Error, and excess of the dependence over the floor, of the test rows; (models, splits) each."""
 
     mse: NDArray[np.float64]
     excess: NDArray[np.float64]
@@ -47,14 +47,14 @@ class Figures:
 
 
 def chosen(every: tuple[ModelKey, ...]) -> list[ModelKey]:
-    """Ten blends, evenly along the slider: each pair of neighbours has one, at different shares."""
+    """Ten blends, equally spaced along the slider: one per pair of neighbours, with different shares."""
     between = [stop for stop in every if not stop.is_trained]
     places = (np.arange(N_TRAINED_BETWEEN) + 0.5) * len(between) / N_TRAINED_BETWEEN
     return [between[int(place)] for place in places]
 
 
 def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The ten λ, a row each, and all stops of the slider, a row each."""
+    """Results for the ten λ, one row each, and for all slider positions, one row each."""
     dataset = fd.load_dataset(name)
     every = curve_points(method, LAMS)
     asked = chosen(every)
@@ -146,7 +146,7 @@ def _figures(
 
 
 def _at_the_same_lam(slider: Figures, trained: Figures, at: int, k: int, ratio: float) -> dict[str, float]:
-    """Blend less trained model."""
+    """Error of the blend less that of the trained model."""
     return _summary("mse_difference", slider.mse[at] - trained.mse[k], ratio) | _summary(
         "excess_difference", slider.excess[at] - trained.excess[k], ratio
     )
@@ -161,9 +161,9 @@ def _matched(
     k: int,
     ratio: float,
 ) -> dict[str, float]:
-    """Error of the blends' front less the trained model's, at the trained model's mean excess.
+    """Error of the blends' front less that of the trained model, at the trained model's mean excess.
 
-    NaN where the blends' front never has that excess, or where it does not fall between the neighbours.
+    NaN if the blends' front never has this excess, or does not fall between the neighbours.
     """
     mean = slider.excess.mean(axis=1)
     above = mean > trained.excess[k].mean()
@@ -190,9 +190,9 @@ def _matched(
 def _above_both_ends(
     slider: Figures, at: dict[float, int], stop: ModelKey, k: int, ratio: float
 ) -> dict[str, float]:
-    """By how much a blend's excess stands above that of its more dependent end, and in how many splits.
+    """By how much a blend's excess exceeds that of its more dependent neighbour, and in how many splits.
 
-    Which end is the more dependent one is told from the means, as the page shows them.
+    The means, as shown on the page, determine which neighbour is more dependent.
     """
     ends = (at[stop.low], at[stop.high])
     worse = max(ends, key=lambda end: slider.excess[end].mean())

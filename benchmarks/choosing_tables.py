@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
 
 
 def page() -> str:
-    """The page with its tables as the results have them."""
+    """The page with tables made from the results."""
     text = PAGE.read_text(encoding="utf-8")
     for name, table in (("find_lam", _find_lam()), ("confirmation", _confirmation())):
         text = re.sub(

@@ -1,10 +1,11 @@
-"""Motor claims a year on one front: average, GLM, trees, network, fair networks, fair tariffs.
+"""Motor claims per year on one front: average, GLM, trees, network, fair networks, fair tariffs.
 
     FAIRDASH_DATA=… python -m benchmarks.claims_front [--rows 30000] [--splits 3]
 
-Policies are held out whole. Prints a row a model and λ: test deviance in units of the average's and
-dependence on age, means over the splits; then for each fair network the deviance of the tariffs at the same
-dependence, between the two tariffs beside it. Writes results/claims_front.csv.
+All rows of a policy are held out together. Prints one row per model and λ, as means over the splits: test
+deviance divided by that of the average, and dependence on age. For each fair network, it then prints the
+deviance of tariffs at the same dependence, interpolated between two neighbouring tariffs. Writes
+results/claims_front.csv.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MEASURES = ("hgr_spline", "hgr_rdc")
 
 
 def policies(rows: int) -> Dataset:
-    """So many rows, drawn at random, grouped by policy."""
+    """The given number of rows, drawn at random and grouped by policy."""
     (file,) = CATALOGUE["motor"].files
     folder = find_folder("motor", [file])
     assert folder is not None, "set FAIRDASH_DATA"

@@ -1,13 +1,13 @@
-"""Class probabilities of a hidden class: how often intervals and bounds hold the true difference.
+"""Class probabilities of a hidden class: how often intervals and bounds contain the true difference.
 
     OMP_NUM_THREADS=1 python -m benchmarks.class_probabilities
 
-Four hidden classes with P(class | z) logistic in two factors; the price follows z and, in half of the cases,
-the class itself. Probabilities are calibrated, or too sure of themselves; in these cases the true class of
-400 of 2,000 rows is known, and the probabilities are mended by them. 200 samples a case. Writes
-results/class_probabilities.csv: the share of samples in which the interval, and the bounds, hold the true
-difference of a class to the rest, the least of the four classes; and how often the check of calibration
-rejects.
+There are four hidden classes, with P(class | z) logistic in two factors; the price depends on z and, in half
+of the cases, on the class. Probabilities are calibrated or overconfident; in the overconfident cases the true
+class of 400 of 2,000 rows is known, and the probabilities are recalibrated on these rows. 200 samples per
+case. Writes results/class_probabilities.csv: the share of samples in which the interval, and the bounds,
+contain the true difference of a class from the rest (the lowest share of the four classes), and how often the
+calibration test rejects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESULTS = Path(__file__).parent / "results"
 NAMES, LEVELS = tuple("abcd"), [1, 0.2, 0, -0.5]
 SLOPES = np.array([[0.0, 1.2, -0.8, 0.5], [0.0, 0.3, 1.0, -0.9]])
 ROWS, KNOWN, SAMPLES = 2_000, 400, 200
-#: What is added to the price of class b.
+#: Amount added to the price of class b, and the factor of overconfidence.
 EXTRA, OVERSURE = 8.0, 1.8
 CASES = [(calibrated, by_class) for calibrated in (True, False) for by_class in (False, True)]
 
@@ -36,14 +36,14 @@ def law(z: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def truth(extra: float) -> np.ndarray:
-    """Differences of the classes to the rest, (4,): of a million draws of z."""
+    """Differences of the classes from the rest, (4,), from a million draws of z."""
     p, mean = law(np.random.default_rng(99).normal(size=(1_000_000, 2)), extra)
     total = (p * mean).sum(axis=0)
     return total / p.sum(axis=0) - (total.sum() - total) / (1 - p).sum(axis=0)
 
 
 def sample(seed: int, *, calibrated: bool, extra: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Price (n,), stated probabilities (n, 4) and the known classes (n,), −1 where they are not."""
+    """Price (n,), stated probabilities (n, 4) and known classes (n,), with −1 for unknown classes."""
     rng = np.random.default_rng(seed)
     p, mean = law(rng.normal(size=(ROWS, 2)), extra)
     code = (p.cumsum(axis=1) < rng.random((ROWS, 1))).sum(axis=1)

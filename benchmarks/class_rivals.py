@@ -1,11 +1,11 @@
-"""Training on classes and on mixed attributes beside Fairlearn: error at equal dependence.
+"""Training on classes and on mixed attributes compared with Fairlearn: error at equal dependence.
 
     pip install fairlearn
     FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.class_rivals [--rows 2500] [--splits 5] [--first 0]
 
 Tables: a simulated one shaped like Adult (is income above 50,000 $; sex, four races, age and sex) and
 material claims of pg15training (gender, age, both), drawn at random. Sensitive columns are never features.
-The ways, a path by strength each:
+Methods, each with a path by strength:
 
 - `hgr_spline`: networks by λ; `fair_tariff`: tariffs by λ; neither needs s at prediction;
 - `repair`: boosted trees and the exact barycentre of their predictions (classes: of each class's quantiles;
@@ -15,13 +15,13 @@ The ways, a path by strength each:
   its mixture of classifiers as a probability (Adult only: a class as target; ages in fifths);
 - `reductions_scores`: the classifiers of Fairlearn's GridSearch by their probabilities, made linear in the
   target on training rows, so that reweighting does not count as an error;
-- `bounded_loss`: Fairlearn's BoundedGroupLoss, its constraint for regression (pg15training only).
+- `bounded_loss`: Fairlearn's BoundedGroupLoss, the constraint for regression (pg15training only).
 
-Writes results/class_rivals.csv: error on test rows (÷ the average's) where a path first comes down to 75, 50
-and 25 % of the trees' own dependence, a straight line between two strengths; means over the splits that come
-down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Dependence is HGR (splines) of all columns
-of an attribute, the largest of several attributes. `least` is the lowest dependence of the path.
-It runs in parts: see benchmarks.parts.
+Writes results/class_rivals.csv: the error on test rows (divided by that of the average) at the point where a
+path first falls to 75, 50 and 25 % of the dependence of the trees, by linear interpolation between two
+strengths; means over the `reached` splits in which the path falls that far, with 95 % intervals of Nadeau and
+Bengio. Dependence is HGR (splines) of all columns of an attribute, and the largest value of several
+attributes. `least` is the lowest dependence of the path. It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ RACES = {"White": 0.7, "Black": 0.15, "Asian": 0.1, "Other": 0.05}
 
 
 def adult_like(n: int, *sensitive: str) -> Dataset:
-    """People whose income above 50,000 $ follows education, hours, occupation, age, and sex itself."""
+    """People whose income above 50,000 $ depends on education, hours, occupation, age, and also on sex."""
     rng = np.random.default_rng(0)
     age = np.round(17 + 60 * rng.beta(1.6, 2.6, n))
     is_man, race = rng.random(n) < 0.67, rng.choice(list(RACES), n, p=list(RACES.values()))
@@ -115,7 +115,7 @@ def data_sets(n: int) -> Iterator[Dataset]:
 
 
 def of_fairlearn(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Way, strength, and predictions (n,) of all rows."""
+    """Method, strength, and predictions (n,) of all rows."""
     from fairlearn.preprocessing import CorrelationRemover
     from fairlearn.reductions import (
         BoundedGroupLoss,
@@ -130,7 +130,7 @@ def of_fairlearn(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[s
     y, w = dataset.target.to_numpy(dtype=float), np.ones(dataset.n_rows)
     if dataset.weight is not None:
         w = dataset.weight.to_numpy(dtype=float)
-    # Of k classes the last column follows from the others.
+    # With k classes, the other columns determine the last one.
     s = s[:, :-1] if holds_text(one_column_each(dataset.sensitive).iloc[:, 0]) else s
     both, places = np.column_stack([x, s]), list(range(x.shape[1], x.shape[1] + s.shape[1]))
     for alpha in STRENGTHS:
@@ -177,12 +177,12 @@ def of_fairlearn(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[s
 
 
 def dependence(u: np.ndarray, attributes: pd.DataFrame) -> float:
-    """The largest HGR with an attribute."""
+    """The largest HGR with any attribute."""
     return max(float(fd.measure("hgr_spline", u, attributes[name])) for name in attributes)
 
 
 def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
-    """Error and dependence on test rows, a row a way, strength and split; `first` is their seed."""
+    """Error and dependence on test rows, one row per method, strength and split; seeds begin at `first`."""
     plan = default_plan(
         dataset,
         methods=("standard", "hgr_spline"),
@@ -221,7 +221,7 @@ def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
 
 def error_at(path: pd.DataFrame, wanted: float) -> float:
     if path["method"].iloc[0] == "reductions_scores":
-        # A grid of classifiers is no path: the best on the test rows, which favours it.
+        # A grid of classifiers is not a path, so the best on test rows is taken, which favours this method.
         return float(path["error"][path["dependence"] <= wanted].min())
     return crossing(path, wanted)
 

@@ -1,13 +1,13 @@
-"""False verdicts of audits along classes in eight cases, and power beside a permutation F-test's.
+"""False verdicts of audits along classes in eight cases, and power compared with a permutation F-test.
 
     OMP_NUM_THREADS=1 python -m benchmarks.class_verdicts [--seeds 200]
 
-In each case one class pays more than all others by a known share of the mean price: nothing, δ = 10 %, or a
-gap that tests find about half the time. At no gap the verdict “above” is false. At δ each verdict is false,
-and each has 5 % of its own: they are counted apart, since together they may reach 10 % at this one point.
-Writes results/class_verdicts.csv, a row a case: false verdicts, and how often the test of the largest gap and
-a permutation F-test (Freedman and Lane 1983; weighted, and of policies where rows belong to them) find a gap
-at 5 %.
+In each case one class pays more than all others by a known share of the mean price: 0, δ = 10 %, or a gap
+that tests find about half the time. Without a gap, the verdict “above” is false. At a gap of δ, “above” and
+“below” are both false, each with an error rate of 5 %; they are counted separately because together they may
+reach 10 % at this gap. Writes results/class_verdicts.csv, one row per case: false verdicts, and how often the
+test of the largest gap and a permutation F-test (Freedman and Lane 1983; weighted, and of policies where rows
+belong to them) find a gap at 5 %.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ RESULTS = Path(__file__).parent / "results" / "class_verdicts.csv"
 Array = NDArray[np.float64]
 DELTA, N_PERMUTATIONS = 0.1, 199
 REGIONS = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05]
-#: The p-values of any kind of link take most of an audit's time, and no verdict depends on them.
+#: The p-values for any kind of link take most of an audit's time and affect no verdict.
 LINKS = ("fairdash.auditing.data.p_of_any_link", "fairdash.auditing.questions.decomposition.p_among_equals")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Shares of the classes, of which `dear` pays more, and a gap that tests find about half the time."""
+    """Shares of the classes, the class `dear` that pays more, and a gap found about half the time."""
 
     shares: list[float]
     dear: int
     middling: float
     n: int = 1_000
-    #: Noise around the mean of a row of weight w, a factor of mean 1.
+    #: Noise factor with mean 1 for a row of weight w.
     noise: Callable[[np.random.Generator, Array], Array] = lambda rng, w: rng.gamma(4 * w) / (4 * w)
     kind: str = "plain"
     roles: tuple[tuple[str, Any], ...] = (("sensitive", "group"),)
 
     def draw(self, rng: np.random.Generator, gap: float) -> pd.DataFrame:
-        """Price, group, and more by the kind of case; `gap` is a share of the mean price."""
+        """Price, group, and other columns depending on the case; `gap` is a share of the mean price."""
         n = self.n // 5 if self.kind == "policies" else self.n
         share = self.shares[self.dear]
         code = rng.choice(len(self.shares), n, p=self.shares)
@@ -59,7 +59,8 @@ class Case:
         mean = 100 * (1 + gap / (1 - share * gap) * is_dear)
         if self.kind == "exposure":
             frame["years"] = rng.uniform(0.1, 1, n) ** (1 + is_dear)
-            # Shares are those of the exposure: of uniform draws on (0.1, 1), and of their squares.
+            # Shares of the exposure, whose mean is 0.55 for uniform draws on (0.1, 1) and 0.37 for their
+            # squares.
             usual, dear = 0.55, 0.37
             share = share * dear / (share * dear + (1 - share) * usual)
             mean = 100 * (1 + gap / (1 - share * gap) * is_dear)
@@ -76,7 +77,7 @@ class Case:
 
 
 def _tweedie(rng: np.random.Generator, w: Array) -> Array:
-    """Compound Poisson sums of exponentials, of mean 1 and variance 1; one in seven is 0."""
+    """Compound Poisson sums of exponentials with mean 1 and variance 1; one in seven is 0."""
     counts = rng.poisson(2, len(w))
     return np.where(counts > 0, rng.gamma(np.maximum(counts, 1)) / 2, 0.0)
 
@@ -105,7 +106,7 @@ CASES = {
 
 
 def audited(case: Case, frame: pd.DataFrame, seed: int) -> tuple[str, float]:
-    """Verdict, and the p-value of no gap, the least by Holm's method of several attributes."""
+    """Verdict, and the p-value for no gap; for several attributes, the smallest Holm-corrected p-value."""
     kept: list[Any] = []
 
     def keep(audits: Any) -> Any:
@@ -123,7 +124,7 @@ def audited(case: Case, frame: pd.DataFrame, seed: int) -> tuple[str, float]:
 
 
 def of_f_test(case: Case, frame: pd.DataFrame, rng: np.random.Generator) -> float:
-    """p-value of the permutation F-test, the least by Holm's method of several attributes."""
+    """p-value of the permutation F-test; for several attributes, the smallest Holm-corrected p-value."""
     if case.kind == "policies":
         frame = frame.groupby("policy").agg({"price": "mean", "group": "first", "years": "first"})
     if case.kind == "age":
@@ -146,7 +147,7 @@ def of_f_test(case: Case, frame: pd.DataFrame, rng: np.random.Generator) -> floa
 
 
 def counts(name: str, seeds: int) -> dict[str, Any]:
-    """A row of the table."""
+    """One row of the table."""
     case = CASES[name]
     row: dict[str, Any] = {"case": name, "rows": case.n, "samples": seeds}
     for what, gap in (("no gap", 0.0), ("at δ", DELTA), ("middling", case.middling)):

@@ -1,14 +1,15 @@
-"""False alarms and power of the test among rows alike in given columns, at 5 %.
+"""False alarms and power at 5 % of the conditional independence test, given columns C.
 
     OMP_NUM_THREADS=1 python -m benchmarks.conditional [--sets 1000] [--seconds 600]
     OMP_NUM_THREADS=1 python -m benchmarks.conditional --pairs
 
-u and s each follow C, and nothing else, in the cases without an effect; in the others u follows s as well.
-Pieces of 50 seeds that results/conditional_pieces.csv has already are not drawn again, so that it may be
-stopped at any time and goes on; results/conditional.csv is the table made of them, with the sets it is of.
+In cases without an effect, u and s depend on C and nothing else; in the others u also depends on s. Seeds are
+drawn in pieces of 50, and pieces in results/conditional_pieces.csv are not drawn again, so the study can be
+interrupted and continued. results/conditional.csv is the table made from the pieces, with the number of data
+sets.
 
-With --pairs weak links are tested with and without products of two given columns, on the same sets, in some
-minutes; writes results/conditional_pairs.csv.
+With --pairs, weak links are tested with and without products of two given columns on the same data sets,
+which takes a few minutes and writes results/conditional_pairs.csv.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from fairdash.dependence import conditional
 RESULTS = Path(__file__).parent / "results"
 PIECES, TABLE = RESULTS / "conditional_pieces.csv", RESULTS / "conditional.csv"
 PAIRS = RESULTS / "conditional_pairs.csv"
-#: Seeds of a piece, from a multiple of it on.
+#: Number of seeds per piece; a piece starts at a multiple of it.
 _PIECE = 50
 
 
@@ -139,7 +140,7 @@ def weak_by_two_factors(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     return a + b + 0.15 * sign * s + noise, s, {"given": pd.DataFrame({"a": a == 1, "b": b == 1})}
 
 
-#: Weak links, what is given, in words, and sets.
+#: Weak links, the given columns, a description, and the number of data sets.
 WEAK: tuple[tuple[Callable[..., tuple[Any, ...]], str, str, int], ...] = (
     (weak_alike_in_one, "0.06·S everywhere", "a number", 1000),
     (weak_alike, "0.06·S everywhere", "a number and four levels", 1000),
@@ -147,7 +148,7 @@ WEAK: tuple[tuple[Callable[..., tuple[Any, ...]], str, str, int], ...] = (
     (weak_by_two_factors, "±0.15·S, + where a = b", "two factors", 300),
 )
 
-#: The case, the effect in words, and the rows of a set; the cases that are asked for come first.
+#: The case, the effect in words, and the rows of a data set; the cases chosen by the user come first.
 CASES: tuple[tuple[Callable[..., tuple[Any, ...]], str, int], ...] = (
     (linear, "none", 2000),
     (curved, "none", 2000),
@@ -193,7 +194,7 @@ def main() -> None:
 
 
 def _piece(case: Callable[..., tuple[Any, ...]], n: int, first: int) -> dict[str, Any]:
-    """How many of 50 sets are found, their mean size, and the mean seconds of one."""
+    """Number of detections in 50 data sets, their mean effect size, and the mean seconds per data set."""
     begun, found = time.process_time(), []
     for seed in range(first, first + _PIECE):
         u, s, given = case(np.random.default_rng(seed), n)
@@ -209,7 +210,7 @@ def _piece(case: Callable[..., tuple[Any, ...]], n: int, first: int) -> dict[str
 
 
 def weak_links() -> None:
-    """Share of sets of 2,000 rows in which each weak link is found, with pairs of columns and without."""
+    """Share of data sets with 2,000 rows in which each weak link is found, with and without products."""
     rows = []
     for case, effect, given, sets in WEAK:
         found = dict.fromkeys(("with_pairs", "without"), 0)
@@ -225,7 +226,7 @@ def weak_links() -> None:
 
 
 def pairs_table() -> str:
-    """What looking at pairs costs, as docs/conditional.md has it."""
+    """The loss of power due to products of two columns, as a table for docs/conditional.md."""
     head = [
         "| u follows s | given | rows | sets | found | found without pairs |",
         "|---|---|---|---|---|---|",
@@ -253,7 +254,7 @@ def _write_table(known: pd.DataFrame) -> None:
 
 
 def page_table() -> str:
-    """The table as docs/conditional.md has it."""
+    """The table of docs/conditional.md."""
     head = ["| u and s follow C | u follows s | rows | sets | found |", "|---|---|---|---|---|"]
     rows = [
         f"| {row.case.replace('_', ' ')} | {row.effect} | {row.rows:,} | {row.sets:,} | "

@@ -1,20 +1,21 @@
-"""How often a choice made by eye on test rows is confirmed: by those very test rows, and by rows set aside.
+"""How often a choice made by eye on test rows is confirmed by the same test rows, and by confirmation rows.
 
     OMP_NUM_THREADS=1 python -m benchmarks.confirmation [--runs 300]
 
-Predictors in closed form stand for the models of a run: at each of eight weights λ, ŷ = √(1 − h²)·z + h·s
-with z independent of s, so that HGR(ŷ, s) = h exactly (Gaussian). z has a part of each weight's own, so that
-weights differ by luck, too. Every run has 400 test rows and 1,000 rows set aside. By eye, the weight whose
-dependence the test rows show to be the least is taken, and of those that look alike (within .01) the least λ.
+Closed-form predictors represent the models of a run: at each of eight weights λ, ŷ = √(1 − h²)·z + h·s with z
+independent of s, so that HGR(ŷ, s) = h exactly (Gaussian). A part of z differs between weights, so that
+weights also differ by chance. Every run has 400 test rows and 1,000 confirmation rows. The weight with the
+lowest dependence on the test rows is chosen by eye, and among similar values (within 0.01) the smallest λ.
 Laws:
 
 - independent: all eight are independent of s;
-- hgr 0.2: all eight have HGR 0.2 with s, so that whatever is chosen has;
+- hgr 0.2: all eight have HGR 0.2 with s, so every choice has this HGR;
 - front 0.5 to 0.1: HGR falls from 0.5 to 0.1 over the eight.
 
-"fair_on_test" is the share of runs whose chosen point shows no link on the test rows it was chosen by;
-"confirmed" the share that the one test on the rows set aside finds no link for (evaluation/confirmation.py).
-Writes results/confirmation.csv, a line a law; lines of as many runs are kept.
+"fair_on_test" is the share of runs whose chosen point shows no link on the test rows used for choosing;
+"confirmed" is the share for which the single test on the confirmation rows finds no link
+(evaluation/confirmation.py). Writes results/confirmation.csv, one line per law; existing lines with the same
+number of runs are kept.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def draw(
 
 
 def one_run(law: str, seed: int) -> dict[str, float]:
-    """Choose by eye on test rows; then ask these, and the rows set aside."""
+    """Choose by eye on test rows, then test on these rows and on the confirmation rows."""
     hgr = LAWS[law]
     rng = np.random.default_rng([seed, list(LAWS).index(law)])
     s, predictions = draw(rng, N_TEST, hgr)

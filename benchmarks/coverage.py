@@ -1,4 +1,4 @@
-"""Coverage of the intervals of hgr_spline, both ways: 200 Gaussian samples of 2,000 rows for each ρ.
+"""Coverage of both intervals of hgr_spline: 200 Gaussian samples of 2,000 rows for each ρ.
 
     OMP_NUM_THREADS=1 python -m benchmarks.coverage
 

@@ -1,9 +1,9 @@
-"""Kill what carries a run out at random moments: nothing finished may be lost or altered, no orphan may stay.
+"""Kill the process of a run at random moments: no finished step may be lost or changed, no orphan may remain.
 
     python -m benchmarks.crash --kills 300
 
-Each run is killed up to a dozen times and then compared, value by value, with one that nobody disturbed. It
-prints a row a moment of the kill. tests/jobs/test_queues.py has a short form.
+Each run is killed up to a dozen times and then compared, value by value, with an undisturbed run. Prints one
+row per moment of the kill. tests/jobs/test_queues.py has a short version.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.websocket import session
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
 
-#: A job is given up after twenty deaths (fairdash/cli/worker.py).
+#: A job is given up after its process has died twenty times (fairdash/cli/worker.py).
 DEATHS_A_RUN = 12
 SECONDS = 120.0
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def study(kills: int, rng: random.Random) -> pd.DataFrame:
-    """Carry runs out under fire until there were so many kills; a row a moment."""
+    """Kill running jobs until the given number of kills is reached; one row per moment."""
     from fairdash.jobs import queue
     from fairdash.runs import worker
     from fairdash.runs.launch import start_run
@@ -61,7 +61,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     assert worker.main(undisturbed.id) == 0
     expected, whole, rows = undisturbed.read_result(), [undisturbed.id], []
     while len(rows) < kills:
-        # An owner of its own, or it would be the run of before.
+        # Use a separate owner, because otherwise the previous run would be reused.
         run = start_run(SOURCE, LONGER, owner=str(len(rows)))
         for _ in range(min(DEATHS_A_RUN, kills - len(rows))):
             _until(lambda run=run: is_at_work(run.folder) or run.status.is_over)
@@ -70,7 +70,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
                 break
             before = units(run)
             kill(queue.LONG)
-            # Kept files go when the result is there.
+            # Stored steps are deleted when the result exists.
             lost = 0 if (run.folder / "result").is_dir() else len(before.keys() - units(run).keys())
             orphans, begun = len(processes(queue.LONG)), time.monotonic()
             queue.ensure_workers()
@@ -94,7 +94,7 @@ def _any_time(run: Run, rng: random.Random) -> bool:
 
 
 def _a_page_is_open(run: Run, _: random.Random) -> bool:
-    """The app dies in the middle of a page, all of its processes at once; the worker right after."""
+    """All processes of the app are killed while a page is open, and the worker right after."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,19 +1,20 @@
-"""Crime: the error at which each method's predictions are equally independent of s.
+"""Crime: the error of each method at equal independence of predictions and s.
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.crime_equal [--only NAME …] [--objective ID]
 
-The protocol, written down before the run: 20 random 80/20 splits; of each split's training rows a quarter is
-set aside for choices, as many as there are test rows, so that their floors are alike. The networks see no s.
-Error is that of the test rows divided by the constant's; excess is the mean of HGR_KDE's and HGR_RDC's, each
-less its independence floor on the same rows. λ is where the excess, a mean over the splits, comes to .05 and
-.03, or, for equalized residuals, HGR_KDE itself to .16, by interpolation between the trained weights: on the
-rows set aside ("validation"), or, so that all are equally independent, on the test rows themselves ("test").
-`reached` is what the test rows then have. The difference is to the better of `hgr_spline` and `chi2_kde` with
-the defaults of commit c628dfb (tanh, learning rate .002, decay .03, batches of 256, nothing compared), read
-the same way, with the half width of Nadeau and Bengio's 95 % interval over the splits. "tuned" compares
-learning rates and decays on the rows set aside, as a run does. Seconds are the processor's for a model.
-Writes results/crime_equal.csv, a method's rows as soon as they are found; and for equalized residuals
-results/crime_spread.csv, the spread of the standard network's residuals by quarter of s.
+The protocol was written before the study: 20 random 80/20 splits; a quarter of each split's training rows is
+set aside for choices, as many as there are test rows, so that their floors are similar. The networks do not
+see s. The error is that of the test rows divided by that of a constant prediction; the excess is the mean of
+HGR_KDE and HGR_RDC, each less its independence floor on the same rows. λ is the point at which the excess, a
+mean over the splits, equals 0.05 and 0.03, or, for equalized residuals, at which HGR_KDE equals 0.16, by
+interpolation between the trained weights: on the rows set aside ("validation"), or, so that all methods are
+equally independent, on the test rows themselves ("test"). `reached` is the value on the test rows. The
+difference is to the better of `hgr_spline` and `chi2_kde` with the defaults of commit c628dfb (tanh, learning
+rate 0.002, decay 0.03, batches of 256, no comparison of settings), evaluated in the same way, with the half
+width of the 95 % interval of Nadeau and Bengio over the splits. "tuned" compares learning rates and decays on
+the rows set aside, as a run does. Seconds are processor seconds per model. Writes results/crime_equal.csv,
+the rows of a method as soon as they are computed; and for equalized residuals results/crime_spread.csv, the
+spread of the standard network's residuals by quarter of s.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ SCORES = TrainingSettings(architecture="scores", hidden=(64, 32))
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A method, its networks, and the weights that they are trained at for demographic parity."""
+    """A method, its networks, and the weights used in training for demographic parity."""
 
     method: str
     lams: tuple[float, ...]
@@ -60,7 +61,7 @@ class Entry:
 
 _SPLINE, _KDE, _CCA = (1, 1.5, 2, 3, 4, 6, 9), (1.5, 2, 3, 4, 6, 9, 14, 24), (1.5, 2, 3, 4, 6, 9, 14, 24)
 _NN = (1, 1.5, 2, 3, 4, 6)
-#: Residuals let go of s later than predictions do.
+#: Residuals become independent of s at larger weights than predictions do.
 _FOR_RESIDUALS = (4, 9, 16, 24, 40, 60, 100, 150)
 BASES = ("hgr_spline", "chi2_kde")
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
@@ -82,7 +83,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
 
 
 def front(entry: Entry, *, objective: str) -> tuple[pd.DataFrame, float]:
-    """``split``, ``lam``, ``part``, ``error`` and ``excess`` of each model; and seconds a model."""
+    """``split``, ``lam``, ``part``, ``error`` and ``excess`` of each model, and seconds per model."""
     dataset = fd.load_dataset("crime")
     y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive.to_numpy(dtype=float)[:, 0]
     plan = Sweep(
@@ -141,12 +142,12 @@ def spread() -> pd.DataFrame:
     return np.sqrt(pd.DataFrame(rows).groupby("quarter").mean()).reset_index()
 
 
-#: Each split's test error, what the test rows have at that λ, and λ.
+#: Test error of each split, value of the test rows at this λ, and λ.
 Read = tuple[np.ndarray, float, float]
 
 
 def errors_at(found: pd.DataFrame, column: str, level: float, *, by: str) -> Read | None:
-    """Where the mean `column` of the part `by` is `level`; None where no weight reaches it."""
+    """Errors at the λ where the mean `column` of the part `by` is `level`; None if no weight reaches it."""
     means = found[found["part"] == by].groupby("lam")[column].mean()
     reached = np.flatnonzero(means <= level)
     if not len(reached) or reached[0] == 0:
@@ -163,7 +164,7 @@ def errors_at(found: pd.DataFrame, column: str, level: float, *, by: str) -> Rea
 
 
 def compared(fronts: Mapping[str, pd.DataFrame], *, objective: str) -> pd.DataFrame:
-    """A row an entry, level and way of reading."""
+    """One row per entry, level and set of rows used for choosing."""
     rows = []
     for level in LEVELS[objective]:
         for by in ("validation", "test"):
@@ -206,7 +207,7 @@ def main() -> None:
 
 
 def _write(table: pd.DataFrame) -> None:
-    """Put the rows into the table in place of those that they are made again for."""
+    """Replace existing rows of the same entries in the table by new ones."""
     if RESULTS.exists():
         before = pd.read_csv(RESULTS)
         made = ["objective", "entry"]

@@ -3,7 +3,7 @@
     python -m benchmarks.crime_front [--splits 20] [--objective demographic_parity] [--out FILE]
 
 Test rows of fixed random 80/20 splits. RidgeCV gets the same encoded features and the standardised target,
-and chooses its penalty on the training rows. Settings were chosen on validation parts inside one split's
+and chooses its penalty on the training rows. Settings were chosen on validation rows inside one split's
 training rows, not on these test rows.
 """
 
@@ -24,7 +24,7 @@ from fairdash.training.splits import Split, random_splits
 
 
 def ridge_errors(dataset: fd.Dataset, splits: tuple[Split, ...]) -> np.ndarray:
-    """Test error of RidgeCV on each split, divided by that of the training rows' average."""
+    """Test error of RidgeCV on each split, divided by that of the average of the training rows."""
     y = dataset.target.to_numpy()
     errors = []
     for split in splits:

@@ -1,17 +1,18 @@
-"""False verdicts and power of audits along two attributes whose crossing is judged, too.
+"""False verdicts and power of audits along two attributes and their combinations.
 
     OMP_NUM_THREADS=1 python -m benchmarks.crossing [--seeds 1000]
 
-There are 4,000 rows. The mean price of each cell of the crossing is planted, so that the largest gap between
-cells is 0, δ or 4 δ (δ = 5 % of the mean price), while the average price along each attribute alone hardly
-changes. With “all cells”, cells are dear and cheap in turn, so that every pair of a dear and a cheap cell has
-that gap. With “two cells”, the largest cell is dear, the smallest is cheap, and all others are between. A
-price is its cell's mean times a gamma factor of mean 1. The factor's coefficient of variation is 0.2, or 0.05
-at a gap of δ: with more noise these rows would show nothing there, right or wrong.
+There are 4,000 rows. The mean price of each combination of groups (cell) is set so that the largest gap
+between cells is 0, δ or 4 δ (δ = 5 % of the mean price), while the average price along each attribute alone
+hardly changes. With “all cells”, cells are alternately expensive and cheap, so that every pair of an
+expensive and a cheap cell has this gap. With “two cells”, the largest cell is expensive, the smallest is
+cheap, and all others are between. A price is the mean of its cell times a gamma factor of mean 1. The
+factor's coefficient of variation is 0.2, or 0.05 at a gap of δ: with more noise, so few rows would lead to no
+verdict.
 
-Each sample is judged by the functions of an audit, by :func:`fairdash.auditing.data.data_of` and
-:func:`~fairdash.auditing.audit.decide`, without its sentences and tables and without the p-values of no gap
-and of any link, which no verdict depends on. Writes results/crossing.csv.
+Each sample is judged by functions of the audit, :func:`fairdash.auditing.data.data_of` and
+:func:`~fairdash.auditing.audit.decide`, without sentences and tables and without the p-values for no gap and
+for any link, which affect no verdict. Writes results/crossing.csv.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from fairdash.auditing.plan import AuditPlan, plan_of
 RESULTS = Path(__file__).parent / "results" / "crossing.csv"
 Array = NDArray[np.float64]
 ROWS, DELTA, MEAN = 4_000, 0.05, 100.0
-#: Attributes by name. The rarest region has 3 % of the rows, and 24 in a cell with a fifth of incomes.
+#: Attributes by name. The rarest region has 3 % of the rows, and 24 rows in a cell with a fifth of incomes.
 DRAWS: dict[str, Callable[[np.random.Generator], Any]] = {
     "age": lambda rng: rng.uniform(18, 80, ROWS),
     "income": lambda rng: np.exp(rng.normal(10, 0.5, ROWS)),
@@ -42,7 +43,7 @@ DRAWS: dict[str, Callable[[np.random.Generator], Any]] = {
     "region": lambda rng: rng.choice(list("abcde"), ROWS, p=[0.4, 0.3, 0.2, 0.07, 0.03]),
 }
 CROSSINGS = (("age", "sex"), ("income", "region"), ("age", "income"))
-#: Planted cells, their gap in δ, the coefficient of variation, and the share of the samples that are drawn.
+#: Affected cells, their gap in δ, the coefficient of variation, and the share of the samples that are drawn.
 CASES = (
     ("all cells", 0, 0.2, 1.0),
     ("all cells", 1, 0.05, 1.0),
@@ -54,7 +55,7 @@ CASES = (
 def drawn(
     names: tuple[str, ...], planted: str, gap: float, cv: float, seed: int
 ) -> tuple[pd.DataFrame, AuditPlan]:
-    """A table whose cells have a largest gap of `gap`, a share of the mean price, and its plan."""
+    """A table whose cells have a largest gap of `gap`, as a share of the mean price, and its plan."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({name: DRAWS[name](rng) for name in names})
     plan = plan_of("price", names, questions=(1,), max_gap=DELTA)
@@ -67,13 +68,13 @@ def drawn(
     else:
         side = np.zeros(len(counts))
         side[counts.argmax()], side[counts.argmin()] = 0.5, -0.5
-    # The mean of all rows is MEAN, so that a gap in money is that share of it.
+    # The mean of all rows is MEAN, so a gap as an amount is `gap` times MEAN.
     mean = MEAN * (1 + gap * (side - side @ counts / ROWS))
     return frame.assign(price=mean[code] * rng.gamma(1 / cv**2, cv**2, ROWS)), plan
 
 
 def judged(frame: pd.DataFrame, plan: AuditPlan) -> list[str]:
-    """Verdict of each hypothesis, the crossing's last."""
+    """Verdict of each hypothesis; the last is that of the combination of attributes."""
     of_flat = patch("fairdash.auditing.gaps.p_of_flat", return_value=np.nan)
     with of_flat, patch("fairdash.auditing.data.p_of_any_link", return_value=np.nan):
         hypotheses = data_of(frame, plan, tell=lambda *_: None)
@@ -81,7 +82,7 @@ def judged(frame: pd.DataFrame, plan: AuditPlan) -> list[str]:
 
 
 def counts(names: tuple[str, ...], planted: str, gap: int, cv: float, seeds: int) -> dict[str, Any]:
-    """A row of the table."""
+    """One row of the table."""
     verdicts = [judged(*drawn(names, planted, gap * DELTA, cv, seed)) for seed in range(seeds)]
     return {
         "crossing": " × ".join(names),
@@ -97,7 +98,7 @@ def counts(names: tuple[str, ...], planted: str, gap: int, cv: float, seeds: int
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """The table of docs/audit.md, from what was written: per cent of the samples."""
+    """The table of docs/audit.md from the stored results, in per cent of the samples."""
     lines = [
         "| crossing | planted gap | noise | samples | any “above” | crossing “above” | crossing “below” |",
         "|---|---|---|---|---|---|---|",

@@ -1,16 +1,16 @@
-"""Repair without s at every level: a distilled network beside the projection and FairTariff.
+"""Repair without s at every strength: a distilled network compared with the projection and FairTariff.
 
     OMP_NUM_THREADS=1 python -m benchmarks.distilled [--only strong]
 
-Simulated claims of 12,000 policies, one in five years, of which half are for training. The price is a GLM's
-without the age. In `strong`, the bonus is a good proxy of the age; in `weak` it says little of it. Ways, a
-row a strength each: `repair` with s, `projected` without s (trees), `network` (``projection="network"``),
+Simulated claims of 12,000 policies, one in five years, half of which are used for training. The price is that
+of a GLM without age. In `strong`, the bonus is a good proxy of age; in `weak` it is a poor one. Methods, one
+row per strength: `repair` with s, `projected` without s (trees), `network` (``projection="network"``),
 `fair_tariff` by λ.
 
-Writes results/distilled.csv: on test rows the dependence (HGR, splines, corrected), the error (deviance ÷ the
-flat premium's), `true_error`, the same of the known means instead of claims, and for a network `excess` and
-`true_excess`: its error ÷ that of FairTariff at the same dependence, a straight line between two λ, less 1.
-It runs in parts: see benchmarks.parts.
+Writes results/distilled.csv with values on test rows: the dependence (HGR, splines, corrected); the error
+(deviance divided by that of the flat premium); `true_error`, the same with the known means instead of claims;
+and for a network `excess` and `true_excess`, its error divided by that of FairTariff at the same dependence,
+interpolated between two λ, less 1. It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from benchmarks import parts
 from fairdash.training.losses import find_loss
 
 RESULTS = Path(__file__).parent / "results" / "distilled.csv"
-ROWS, STRENGTHS = 12_000, (0.25, 0.5, 0.75, 1.0)
+ROWS, STRENGTHS = 12_000, (0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
 LAMS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.4, 1.0)
 
 
 def drawn(kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Features, and age, years, claims a year and their mean."""
+    """Features, age, years, claims per year and their mean."""
     rng = np.random.default_rng(1)
     age, years, noise = rng.uniform(18, 85, ROWS), rng.uniform(0.2, 1, ROWS), rng.normal(size=(2, ROWS))
     away = (age - 51.5) / 19.3

@@ -1,12 +1,13 @@
-"""Of 30 doubtful tables how many are named, and of 30 honest ones how many are bothered?
+"""How many of 30 doubtful tables are reported, and how many of 30 regular ones cause a false report?
 
     python -m benchmarks.doubtful_tables
 
-Each doubtful table has values that are likely not what they look like: codes for missing cells, amounts in
-brackets, dates as numbers, bands, two spellings of a class, or a layout that no delimiter separates. It is
-named if the reading report, or a fix that the data page offers, names the column, or the report a layout. An
-honest table looks a bit like one and has none: it is bothered if anything is said of it. Half of the tables
-were written by someone who had not read the rules. Writes results/doubtful_tables.csv.
+Each doubtful table has values whose meaning probably differs from their appearance: codes for missing cells,
+amounts in brackets, dates as numbers, bands, two spellings of a class, or a layout that no delimiter
+separates. It counts as reported if the reading report, or a fix that the data page offers, names the column,
+or the report names the layout. A regular table looks similar without such values: any message about it is a
+false report. Half of the tables were written by someone who had not read the rules. Writes
+results/doubtful_tables.csv.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ Make = Callable[[np.random.Generator], tuple[str, bytes]]
 
 
 def said_of(name: str, content: bytes) -> list[str]:
-    """Return what is said of a table: the notes of the report, and the columns for which a fix is offered."""
+    """Return the messages about a table: notes of the report, and columns for which a fix is offered."""
     try:
         table, report = read_table(content, name=name)
     except ReadingError as error:
         return [str(error)]
-    # That identifiers and dates are no features is said of every table.
+    # Every table gets the message that identifiers and dates are not used as features.
     roles = ("the column is left out", "the dates are left out")
     ways = (
         f"“{each.column}”: {each.what}" for each in fixes_of_columns(table) if not each.what.startswith(roles)

@@ -1,4 +1,4 @@
-"""Tables by the authors of the rules, 15 doubtful and 15 honest; see :mod:`benchmarks.doubtful_tables`."""
+"""Tables by the authors of the rules, 15 doubtful and 15 regular; see :mod:`benchmarks.doubtful_tables`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def prices(rng: Rng) -> np.ndarray:
 def some(
     values: Callable[[Rng], Sequence[object]], *others: object, share: float = 0.06
 ) -> Callable[[Rng], list[object]]:
-    """Values of which a few are one of `others`."""
+    """Values of which a few are replaced by one of `others`."""
 
     def made(rng: Rng) -> list[object]:
         cells = list(values(rng))

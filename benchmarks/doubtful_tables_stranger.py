@@ -1,4 +1,4 @@
-"""Tables by someone who had not read the rules, 15 of either kind; see :mod:`benchmarks.doubtful_tables`."""
+"""Tables by someone who had not read the rules, 15 doubtful and 15 regular (benchmarks.doubtful_tables)."""
 
 import csv
 import datetime as dt

@@ -2,7 +2,7 @@
 
     python -m benchmarks.estimator_tables
 
-The results themselves are remade by benchmarks.estimators and benchmarks.coverage.
+benchmarks.estimators and benchmarks.coverage produce the results.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def page() -> str:
 
 
 def zeros() -> pd.DataFrame:
-    """Errors where columns hold many zeros."""
+    """Errors for columns with many zeros."""
     table = pd.read_csv(RESULTS / "zero_inflated.csv")
     named = {
         "link": "link",
@@ -165,7 +165,7 @@ def weak_links() -> pd.DataFrame:
 
 
 def of_the_test() -> pd.DataFrame:
-    """The power of the verdict's test along the strength of a Gaussian link, a row a number of rows."""
+    """The power of the verdict's test by the strength of a Gaussian link, one row per number of rows."""
     table = pd.read_csv(RESULTS / "one_number_power.csv")
     table["found"] = [f"{each:.0%}" for each in table["found"]]
     by = table.pivot(index="rows", columns="truth", values="found")
@@ -173,7 +173,7 @@ def of_the_test() -> pd.DataFrame:
 
 
 def told_apart() -> str:
-    """Share of values 0, and the smallest link found in 80 % of samples."""
+    """Share of values equal to 0, and the smallest link found in 80 % of samples."""
     table, power = pd.read_csv(RESULTS / "one_number.csv"), pd.read_csv(RESULTS / "one_number_power.csv")
     zero = table.set_index(["law", "truth", "rows"])["zero"]
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
@@ -189,7 +189,7 @@ def told_apart() -> str:
 
 
 def judged() -> str:
-    """How seldom each measure's test finds the kind of link that it finds least, with 300 rows."""
+    """The lowest power of each measure's test over all kinds of link, with 300 rows."""
     table = pd.read_csv(RESULTS / "judges.csv")
     table = table[(table["rows"] == 300) & (table["link"] != "independent")]
     least = table.loc[table.groupby("measure")["power"].idxmin()].set_index("measure")
@@ -204,7 +204,7 @@ def judged() -> str:
 
 
 def nearest() -> str:
-    """How near the number that is shown comes on the table of links, beside others."""
+    """Error of the displayed value on the table of links, compared with other estimators."""
     table = pd.read_csv(RESULTS / "hard_links.csv").set_index(["link", "rows"]).drop(columns="exact")
     shown = table["spline, corrected"]
     near = int((shown <= 1.1 * table.min(axis=1)).sum())
@@ -219,7 +219,7 @@ def nearest() -> str:
 
 
 def losses() -> str:
-    """Where the shown number is worse than the one before by more than a tenth."""
+    """Cases in which the displayed value has an error more than a tenth larger than the previous one."""
     table = pd.read_csv(RESULTS / "one_number.csv")
     worse = table[
         (table["rmse"] > 1.1 * table["rmse_before"]) & (table["rmse"] > table["rmse_before"] + 0.003)
@@ -242,7 +242,7 @@ def losses() -> str:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """The table in Markdown, numbers with three digits."""
+    """The table in Markdown, with numbers of three digits."""
 
     def cell(value: object) -> str:
         return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,9 +1,9 @@
-"""Accuracy of every estimator against the exact value, and the time a value takes, beside others' code.
+"""Accuracy of every estimator compared with the exact value, and seconds per value compared with other code.
 
     OMP_NUM_THREADS=1 python -m benchmarks.estimators [--quick]
 
-Writes estimators_gaussian.csv, estimators_patterns.csv and estimators_speed.csv into results/. Times are the
-processor's, so that other work on the machine matters less; all of one table come from one run.
+Writes estimators_gaussian.csv, estimators_patterns.csv and estimators_speed.csv into results/. Times are
+processor times, which other programs on the machine affect less; all times of one table come from one run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ESTIMATORS: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def seconds(function: Callable[[], object], repeats: int = 3) -> float:
-    """Least processor time of a few calls."""
+    """The smallest processor time of a few calls."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -83,7 +83,7 @@ def gaussian(count: int) -> pd.DataFrame:
 
 
 def patterns(repeats: int) -> pd.DataFrame:
-    """Error on the paper's four kinds of pattern, 500 rows, ten levels of noise."""
+    """Errors for the paper's four patterns, with 500 rows and ten noise levels."""
     cells = [
         (name, sigma, *draw(name, sigma, 500, repeats=repeats, random_state=100 * i + j))
         for i, name in enumerate(FOUR)
@@ -108,7 +108,7 @@ def patterns(repeats: int) -> pd.DataFrame:
 
 
 def loop_steps(hidden: tuple[int, ...], n: int, steps: int) -> None:
-    """Algorithm 2 on one pair as public code has it: torch modules and two optimisers."""
+    """Algorithm 2 on one pair as in public code: torch modules and two optimisers."""
     u, v = torch.randn(n, 1), torch.randn(n, 1)
     nets = []
     for _ in range(2):
@@ -130,7 +130,7 @@ def loop_steps(hidden: tuple[int, ...], n: int, steps: int) -> None:
 
 
 def whole_grid_kde(u: torch.Tensor, v: torch.Tensor, grid: int) -> torch.Tensor:
-    """HGR_KDE in the O(G²n) form as published: every row's distance to every point of the grid."""
+    """HGR_KDE with O(G²n) operations as published: the distance of every row to every grid point."""
     z = torch.stack([(x - x.mean()) / x.std() for x in (u, v)], dim=-1)
     h = len(u) ** (-1 / 6)
     points = torch.linspace(-2.5, 2.5, grid, dtype=u.dtype)
@@ -144,7 +144,7 @@ def whole_grid_kde(u: torch.Tensor, v: torch.Tensor, grid: int) -> torch.Tensor:
 
 
 def speed() -> pd.DataFrame:
-    """Times of one value, and paired ratios."""
+    """Seconds per value, and paired ratios."""
     rng = np.random.default_rng(0)
     rows = []
 
@@ -190,8 +190,8 @@ def speed() -> pd.DataFrame:
         "with gradient": backward,
     }
     for what, run in forms.items():
-        # The large arrays of the O(G²n) form take two to three times as long when the allocator gives
-        # them fresh pages, so that single ratios swing: the median of many rounds.
+        # Take the median of many rounds: the large arrays of the O(G²n) form need two to three times as long
+        # if the allocator uses new memory pages, so single ratios vary.
         ratios = [
             seconds(lambda run=run: run(lambda x: whole_grid_kde(x, b, grid)), 1)
             / seconds(lambda run=run: run(lambda x: hgr_kde(x, b, grid="published")), 3)
@@ -201,7 +201,7 @@ def speed() -> pd.DataFrame:
 
     for one in REGISTRY.values():
         x, y = (np.clip(np.round(z[:5]), -1, 1) for z in (u, v)) if one.discrete else (u[:5], v[:5])
-        # What is shown of splines is not cross-fitted, as other fitted measures are.
+        # Unlike other fitted measures, the displayed spline value is not cross-fitted.
         for evaluation in ("cross_fit", "corrected") if one.id == "hgr_spline" else ("",):
             options = {"evaluation": evaluation} if evaluation else {}
             call = partial(measure_many, one.id, x, y, random_state=0, **options)
@@ -215,7 +215,7 @@ def speed() -> pd.DataFrame:
 
 
 def others(u: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], object]]:
-    """Others' code on the same pair, as far as it is installed."""
+    """Other packages on the same pair, if they are installed."""
     found: dict[str, Callable[[], object]] = {}
     try:
         import dcor

@@ -3,7 +3,8 @@
     pip install fairlearn==0.15.0
     python -m benchmarks.methods --only crime --methods benchmarks.fairlearn_method:Fairlearn --out crime.csv
 
-All columns are standardised; λ is fairlearn's alpha. The networks and the schedule are ours in size.
+All columns are standardised; λ is fairlearn's alpha. The networks and the schedule have the size of
+fairdash's.
 """
 
 from __future__ import annotations

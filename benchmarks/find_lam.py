@@ -1,16 +1,16 @@
-"""The cost that `find_lam` predicts for the chosen weight, beside that of a refit on fresh rows.
+"""The cost that `find_lam` predicts for the chosen weight, compared with that of a refit on new rows.
 
     OMP_NUM_THREADS=1 python -m benchmarks.find_lam [--seeds 20] [--rows 560 1100 2000] [--methods hgr_spline]
 
-A simulated table: five features, of which x1 and x2 follow s, and a target that follows x1 most. For every
-seed a table is drawn, a weight is found by ten folds, and two models are refitted on all its rows: the
-standard one and the one at the weight found. Their errors on 4,000 rows of another draw give the cost, the
-fair model's error above the standard one's, that was to be foretold. Nine tenths of 560 and of 1,100 rows
-hold a batch less an epoch than all of them; those of 2,000 hold as many.
+A simulated table has five features, of which x1 and x2 depend on s, and a target that depends mostly on x1.
+For every seed a table is drawn, a weight is found by ten folds, and two models are refitted on all rows: the
+standard model and the model at this weight. On 4,000 newly drawn rows, the error of the fair model above that
+of the standard model is the true cost, which is compared with the prediction. An epoch on nine tenths of 560
+or 1,100 rows has one batch fewer than an epoch on all rows; with 2,000 rows the number is the same.
 
-Writes results/find_lam.csv, a line a seed; lines that are there are kept, so that it goes on where it was
-stopped. results/find_lam_before.csv is from before: the folds' models had as many epochs as the refit, not as
-many steps.
+Writes results/find_lam.csv, one line per seed; existing lines are kept, so an interrupted study continues.
+results/find_lam_before.csv is from an earlier version, in which the models of the folds had as many epochs as
+the refit instead of as many steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fairdash.data.dataset import Dataset
 RESULTS = Path(__file__).parent / "results"
 FRESH = 4000
 KEY = ["method", "rows", "seed"]
-#: Excess that stays well above noise and takes more than half of the link away.
+#: An excess that is well above noise and requires removing more than half of the link.
 TARGET, LAMS = "hgr_spline<=floor+0.15", (0.5, 1.0, 2.0, 4.0)
 
 
@@ -50,7 +50,7 @@ def table(n: int, seed: int) -> Dataset:
 
 
 def foretold_and_found(n: int, seed: int, method: str) -> dict[str, float]:
-    """One seed: the cost that was foretold, and that of the refits on fresh rows, in per cent."""
+    """For one seed: the predicted cost, and the cost of the refits on new rows, in per cent."""
     data, fresh = table(n, seed), table(FRESH, 10_000 + seed)
     choice = fd.find_lam(data, target=TARGET, method=method, lams=LAMS, random_state=seed, device="cpu")
     row = choice.frame.set_index("lam").loc[choice.lam]

@@ -1,6 +1,6 @@
-"""Time an install of the wheel and README's first audit: ``python -m benchmarks.first_verdict``.
+"""Time the installation of the wheel and README's first audit: ``python -m benchmarks.first_verdict``.
 
-The audit has one thread. Seconds of the processor are compared, since they hardly depend on what else runs.
+The audit uses one thread. Processor seconds are compared, because other programs hardly affect them.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ TABLE = ROOT / "benchmarks" / "results" / "first_verdict.csv"
 
 
 def commands() -> list[list[str]]:
-    """Return README's commands that make a table of policies and audit it, without their program."""
+    """Return README's commands that make a table of policies and audit it, without the program name."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     asked = [line for line in lines if line.startswith(".venv/bin/") and "policies.csv" in line]
     return [shlex.split(line.removeprefix(".venv/bin/")) for line in asked]
 
 
 def timed(*command: str | Path, cwd: Path) -> tuple[float, float]:
-    """Run a command and return its seconds: those that passed, and those of the processor."""
+    """Run a command and return its wall seconds and its processor seconds."""
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
         "OMP_NUM_THREADS": "1"
     }
     started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=cwd, env=clean, stdout=subprocess.DEVNULL, check=False)
-    # The audit's exit status is its verdict.
+    # The exit status of an audit encodes its verdict.
     if done.returncode not in (0, 1, 3):
         raise SystemExit(f"{command} ended with {done.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,13 +1,13 @@
-r"""Does a price of few distinct values mislead what an audit learns out of fold?
+r"""Does a price with few distinct values mislead the models that an audit trains out of fold?
 
     OMP_NUM_THREADS=1 python -m benchmarks.folds [--samples 200] [--learned 20] [--rows 3000]
 
 A tariff of 10, 25, 100 or 1,000 cells of two factors charges 1.2 times each cell's claim frequency, with and
-without exposure, along an age in whole years or not. Claims are Poisson; age acts through the first factor
-alone, so that E[Y | age] is known by quadrature. Of each setting: in how many samples the intervals of
-question 3 hold what cost explains of the gap between the points that were chosen, and between the 10th and
-the 90th percentile; and by how many standard errors the best estimate's mean is off the outcome's. Writes
-results/folds.csv.
+without exposure, along an age in whole years or not. Claims are Poisson, and age acts only through the first
+factor, so that E[Y | age] is known by quadrature. For each setting, the study reports in how many samples the
+intervals of question 3 contain the part of the gap explained by cost, both between the chosen points and
+between the 10th and the 90th percentile; and by how many standard errors the mean of the best estimate
+differs from that of the outcome. Writes results/folds.csv.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from fairdash.dependence.classical import quantiles
 
 RESULTS = Path(__file__).parent / "results"
 Array = np.ndarray
-#: Distinct prices to the levels of both factors.
+#: Number of distinct prices, mapped to the numbers of levels of both factors.
 CELLS = {10: (5, 2), 25: (5, 5), 100: (10, 10), 1_000: (40, 25)}
 LOADING = 1.2
 _Z = norm.ppf((np.arange(400) + 0.5) / 400)
 
 
 def frequency(a: Array, b: Array, levels: tuple[int, int]) -> Array:
-    """Claims per unit of exposure of cells, by the numbers of their levels."""
+    """Claims per unit of exposure of tariff cells, given by the numbers of their levels."""
     return 0.1 * np.exp(1.2 * (a / levels[0] - 0.5) + 0.6 * (b / levels[1] - 0.5))
 
 
@@ -66,7 +66,7 @@ def draw(rng: np.random.Generator, n: int, distinct: int, *, exposure: bool, tie
 
 
 def _truth(point: float, table: AuditTable, distinct: int) -> float:
-    """What cost explains at a point of the curve: beyond the 5th and 95th percentile it is a tail's mean."""
+    """Cost at a point of the curve; beyond the 5th and 95th percentile it is the mean of the tail."""
     s = table.sensitive
     low, high = quantiles(s, table.weight, np.array([LOW, HIGH]))
     at = np.array([point])
@@ -84,7 +84,7 @@ def _holds(found: tuple, table: AuditTable, distinct: int) -> bool:
 def setting(
     distinct: int, *, exposure: bool, ties: bool, samples: int, learned: int, rows: int
 ) -> dict[str, object]:
-    """A row of the results."""
+    """One row of the results."""
     held, held_fixed, off = [], [], []
     for k in range(samples):
         rng = np.random.default_rng([distinct, exposure, ties, k])

@@ -1,11 +1,11 @@
-"""Feed the readers with damaged files for a while: no crash, no hang, no memory beyond the limit.
+"""Give damaged files to the readers for some time: no crash, no hang, no memory beyond the limit.
 
     python -m benchmarks.fuzz_readers --minutes 10
     python -m benchmarks.fuzz_readers --minutes 3 --only parquet rda
 
-Sound files of each format are cut, spliced, flipped and stuffed with what readers stumble over. Each is read
-in a process of its own limits: a file must be read or refused by one of fairdash's errors within 10 s and
-2 GB. What fails is kept in the folder that --keep names, to become a test.
+Valid files of each format are cut, spliced, flipped and filled with problematic content. Each is read in a
+process with limits: within 10 s and 2 GB, a file must be read or refused by an error of fairdash. Failing
+files are stored in the folder that --keep names, to become tests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import pandas as pd
 SECONDS_A_FILE, MAX_BYTES = 10, 2 * 2**30
 FILES_A_PROCESS = 400
 FORMATS = ("csv", "xlsx", "parquet", "zip", "gzip", "rda")
-#: What readers stumble over: delimiters, marks, signatures, lengths, XML.
+#: Problematic content for readers: delimiters, marks, signatures, lengths, XML.
 TOKENS = (
     b'"', b'""', b"\n", b"\r", b"\r\n", b",", b";", b"\t", b"|", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf",
     b"1e400", b"inf", b"NaN", b"-", b"1.234,5", b"9" * 40, b"sep=;\n",
@@ -44,7 +44,7 @@ TOKENS = (
 
 
 def sound_files(rng: np.random.Generator) -> dict[str, bytes]:
-    """One sound file a format."""
+    """One valid file per format."""
     from tests.data.workbooks import formula, workbook
 
     n = int(rng.integers(1, 60))
@@ -80,7 +80,7 @@ def sound_files(rng: np.random.Generator) -> dict[str, bytes]:
 def _rda(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
     import rdata
 
-    # pandas' own strings are unknown to the writer.
+    # The writer does not support the string type of pandas.
     plain = frame.astype(
         {"âge": "int32", "town": "category" if rng.random() < 0.5 else object, "day": object}
     )
@@ -119,7 +119,7 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def case(seed: int, formats: Sequence[str]) -> tuple[str, bytes]:
-    """The file of a seed: a sound one, damaged; of a packed one often what is inside."""
+    """The damaged file of a seed; for an archive, often a file inside it is damaged."""
     rng = np.random.default_rng(seed)
     kind = formats[seed % len(formats)]
     content = sound_files(rng)[kind]
@@ -131,7 +131,7 @@ def case(seed: int, formats: Sequence[str]) -> tuple[str, bytes]:
 
 
 def _damaged_inside(content: bytes, rng: np.random.Generator) -> bytes:
-    """The archive with one of its members damaged, packed anew with sums that fit."""
+    """The archive with one damaged member, packed again with correct checksums."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     chosen = str(rng.choice(list(members)))
@@ -144,7 +144,7 @@ def _damaged_inside(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def read_cases(first: int, last: int, formats: Sequence[str]) -> None:
-    """Read the files of these seeds in this process; its exit is the verdict, its output the count."""
+    """Read the files of these seeds in this process; the exit status is the verdict, the output the count."""
     from fairdash.data import read_table
     from fairdash.errors import FairdashError
 
@@ -153,7 +153,7 @@ def read_cases(first: int, last: int, formats: Sequence[str]) -> None:
     slowest = 0.0
     for seed in range(first, last):
         kind, content = case(seed, formats)
-        # Before it is read: the last line names the file that ended the process.
+        # Print before reading, so that the last line names the file that ended the process.
         print(f"case {seed}", flush=True)
         started = time.monotonic()
         signal.alarm(SECONDS_A_FILE)
@@ -169,7 +169,7 @@ def read_cases(first: int, last: int, formats: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """Run until the time is over; the exit status is 0 if nothing failed."""
+    """Run until the time is over; the exit status is 0 if no file failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--first", type=int, default=0, help="first seed")

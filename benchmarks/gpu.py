@@ -1,13 +1,13 @@
-"""Seconds of a GPU beside those of all cores of its machine, and whether both find the same.
+"""Seconds of a GPU compared with all cores of its machine, and equality of the results on both.
 
     FAIRDASH_DATA=… python -m benchmarks.gpu [--only run rule] [--seconds 150]
     python -m benchmarks.gpu --dry-run
 
-Needs a CUDA GPU, and FAIRDASH_DATA for Crime; with `--dry-run` it trains small models on the CPU twice. Eight
-minutes on an H200 with 16 cores. Writes results/gpu.csv, a row as soon as it is measured:
+Needs a CUDA GPU, and FAIRDASH_DATA for Crime; with `--dry-run` it trains small models on the CPU twice. It
+takes eight minutes on an H200 with 16 cores. Writes results/gpu.csv, each row as soon as it is measured:
 
-`estimate_s`  what the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`
-`cpu_s`, `gpu_s`  wall seconds, after a first training that starts the device
+`estimate_s`  seconds predicted for one slow core by :func:`fairdash.training.stack_trainer.seconds_of`
+`cpu_s`, `gpu_s`  wall seconds, after an initial training that starts the device
 `share`       gpu_s ÷ cpu_s
 `gap`         the largest difference between the errors of a method and weight on both devices, means over
               the splits, as a share of the target's variance
@@ -39,7 +39,7 @@ from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import Sweep, default_plan, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "gpu.csv"
-#: Plans from small to large, for the rule of device="auto": methods and splits.
+#: Plans of increasing size, given by methods and splits, for the rule of device="auto".
 SIZES = (
     (("hgr_spline",), 1),
     (("standard", "hgr_spline"), 2),
@@ -69,7 +69,7 @@ class Measured:
     rows: list[dict[str, object]] = field(default_factory=list)
 
     def add(self, work: str, **values: object) -> None:
-        """Add a row, with the GPU's share of the CPU's seconds."""
+        """Add a row, with the GPU's seconds as a share of the CPU's."""
         cpu, gpu = values.get("cpu_s"), values.get("gpu_s")
         if isinstance(cpu, float) and isinstance(gpu, float):
             values["share"] = gpu / cpu
@@ -83,14 +83,14 @@ class Measured:
 
 
 def timed(compute: Callable[[], Found]) -> tuple[float, Found]:
-    """Seconds, and what was computed."""
+    """Seconds, and the computed value."""
     begun = time.perf_counter()
     found = compute()
     return time.perf_counter() - begun, found
 
 
 def errors(dataset: Dataset, trained: TrainedModels) -> pd.Series:
-    """Mean squared error of each method and weight on test rows, as a share of the target's variance."""
+    """Mean squared error of each method and weight on test rows, as a share of the variance of the target."""
     y, members = dataset.target.to_numpy(float), trained.members
     rows = [trained.splits[j].test for j in members["split"]]
     each = [np.mean((trained.predictions[k, own] - y[own]) ** 2) / y.var() for k, own in enumerate(rows)]
@@ -98,14 +98,14 @@ def errors(dataset: Dataset, trained: TrainedModels) -> pd.Series:
 
 
 def estimate(dataset: Dataset, plan: Sweep) -> float:
-    """Seconds that a slow core would train."""
+    """Predicted seconds of training on one slow core."""
     return seconds_of(plan.models(), training_rows(dataset.n_rows))
 
 
 def start(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
-    """First training of all methods on the GPU, less the second one: what a GPU takes to start."""
+    """Seconds that a GPU takes to start: the first training of all methods less the second one."""
     plan = replace(plan, n_splits=1, tune=False, confirmation_share=0.0)
-    # The CPU goes first, because the first training of a process imports modules.
+    # The CPU is measured first, because the first training of a process imports modules.
     _, gpu = (
         [timed(partial(train_sweep, dataset, replace(plan, device=device)))[0] for _ in range(2)]
         for device in measured.devices
@@ -114,7 +114,7 @@ def start(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
 
 
 def networks(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
-    """Pilot, networks and importance of a refined run, at the same weights on both devices."""
+    """Pilot, networks and feature importance of a refined run, with the same weights on both devices."""
     both = [replace(plan, device=device) for device in measured.devices]
     pilots, found = zip(*(timed(partial(with_lams_found, dataset, own)) for own in both), strict=True)
     both = [replace(own, lams=found[0].lams, find_lams=False) for own in both]
@@ -138,7 +138,7 @@ def networks(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
 
 
 def rounding(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
-    """How far the CPU's own errors go apart when the features change in their seventh digit."""
+    """Differences between errors on the CPU when the features change in their seventh digit."""
     plan = replace(plan, device=measured.devices[0], confirmation_share=0.0)
     plan = with_lams_found(dataset, replace(plan, methods=("hgr_spline", "hgr_nn")))
     signs = np.random.default_rng(0).choice([-1e-7, 1e-7], dataset.features.shape)
@@ -150,7 +150,7 @@ def rounding(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
 
 
 def whole_run(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
-    """A refined run with references, benchmarks and measures, which stay on the CPU; twice in turn."""
+    """A refined run with references, benchmarks and measures, which stay on the CPU; twice on each device."""
     seconds: dict[str, list[float]] = {device: [] for device in measured.devices}
     for device in (*measured.devices, *reversed(measured.devices)):
         seconds[device].append(timed(partial(execute_sweep, dataset, replace(plan, device=device)))[0])
@@ -159,7 +159,7 @@ def whole_run(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
 
 
 def many(measured: Measured, dataset: Dataset, *, count: int) -> None:
-    """One model beside a stack of many, on the GPU."""
+    """One model alone compared with many models trained together, on the GPU."""
     for method in ("hgr_spline", "chi2_kde", "hgr_nn"):
         seconds = []
         for models in (1, count):
@@ -173,7 +173,7 @@ def many(measured: Measured, dataset: Dataset, *, count: int) -> None:
 
 
 def rule(measured: Measured, dataset: Dataset, claims: tuple[Dataset, ...]) -> None:
-    """Trainings of growing size on both devices, for the least size at which a GPU pays for its start."""
+    """Trainings of increasing size on both devices, to find the smallest size for which a GPU is faster."""
     options = {"lams": LAMS, "tune": False, "confirmation": 0.0, "tariff": False}
     sized = [(dataset, methods, n_splits) for methods, n_splits in SIZES]
     sized += [(each, ("hgr_spline",), 2) for each in claims]
@@ -186,7 +186,7 @@ def rule(measured: Measured, dataset: Dataset, claims: tuple[Dataset, ...]) -> N
 
 
 def large(measured: Measured, dataset: Dataset, plan: Sweep, *, most_seconds: float) -> None:
-    """A refined run of a large table on the GPU, by what it does; ended after `most_seconds`."""
+    """A refined run of a large table on the GPU, by stage; stopped after `most_seconds`."""
     begun, told, doing = time.perf_counter(), {}, ["reading"]
 
     def progress(what: str, share: float) -> None:

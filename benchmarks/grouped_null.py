@@ -1,10 +1,10 @@
-"""False alarms at 5 % where rows belong to policies, by row permutation and by exchange of whole policies.
+"""False alarms at 5 % for rows grouped by policy, with permutations of rows and exchanges of whole policies.
 
     OMP_NUM_THREADS=1 python -m benchmarks.grouped_null
 
-Data sets of 60 policies, of 2 to 8 rows, or each of another size from 1 to 60. The prediction u is a policy's
-own value and a little noise. s is independent of it between policies; within a policy it is constant, or the
-policy's value and a little noise. Writes results/grouped_null.csv.
+Data sets have 60 policies, of 2 to 8 rows, or each of a different size from 1 to 60. The prediction u is a
+value of the policy plus a little noise. s is independent of u between policies; within a policy it is
+constant, or the value of the policy plus a little noise. Writes results/grouped_null.csv.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairdash.dependence import assess_dependence
 RESULTS = Path(__file__).parent / "results"
 POLICIES, N_PERMUTATIONS = 60, 39
 MEASURES = ("pearson", "hgr_rdc", "hgr_kde", "hgr_spline", "fairquant")
-#: Rows of the policies to how many data sets are drawn: where all are unlike these are long.
+#: Rows per policy, mapped to the number of data sets: data sets with all different sizes are long.
 SETS = {"2 to 8": 1000, "all unlike": 200}
 #: Standard deviation of s within a policy, in units of that between policies.
 KINDS = {"constant": 0.0, "varying": 0.3}

@@ -1,9 +1,10 @@
-"""Estimators of HGR on links that the paper's patterns do not have: how far they are from the exact value.
+"""Errors of estimators of HGR on links that are not among the paper's patterns.
 
     python -m benchmarks.hard_links [--repeats 100]
 
-Prints a row a link and number of rows, the root mean squared error of each estimator, and writes
-benchmarks/results/hard_links.csv. The exact value is the second singular value of the law on a fine grid.
+Prints one row per link and number of rows with the root mean squared error of each estimator, and writes
+benchmarks/results/hard_links.csv. The exact value is the second singular value of the distribution on a fine
+grid.
 """
 
 from __future__ import annotations
@@ -36,20 +37,20 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "RDC": ("hgr_rdc", {}),
 }
 _PLACES = (np.arange(2000) + 0.5) / 2000
-#: Three levels in 35 stretches of s, each another than the one before.
+#: Three levels in 35 intervals of s; neighbouring intervals have different levels.
 _LEVELS = np.append(0, np.random.default_rng(5).integers(1, 3, 34)).cumsum() % 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """U given V is normal about `mean` of v with standard deviation `spread` of v; then cut off at `least`.
+    """U given V = v is normal with mean `mean`(v) and standard deviation `spread`(v), cut off below `least`.
 
     Parameters
     ----------
     quantile
         Of V, from numbers in (0, 1).
     then
-        Increasing maps of u and of v, which leave HGR as it is.
+        Increasing transformations of u and of v, which leave HGR unchanged.
     """
 
     mean: Callable[[Array], Array] = np.zeros_like
@@ -116,14 +117,14 @@ LINKS: dict[str, Law | Ring] = {
 
 
 def second_singular_value(law: Array) -> float:
-    """HGR of a table of probabilities; 0 of independent ones, but for rounding."""
+    """HGR of a table of probabilities; 0 for independent variables, except for rounding."""
     law = law[law.sum(axis=1) > 1e-14]
     rows, columns = law.sum(axis=1, keepdims=True), law.sum(axis=0, keepdims=True)
     return float(np.linalg.svd(law / np.sqrt(rows * columns), compute_uv=False)[1])
 
 
 def values(id: str, u: Array, v: Array, options: dict[str, Any]) -> Array:
-    """The measure of each pair; one that draws at random draws anew for each, so that no one draw decides."""
+    """The measure of each pair; a random measure uses new random numbers for each pair."""
     if not REGISTRY[id].seeded:
         return measure_many(id, u, v, **options)
     pairs = enumerate(zip(u, v, strict=True))
@@ -131,7 +132,7 @@ def values(id: str, u: Array, v: Array, options: dict[str, Any]) -> Array:
 
 
 def errors_of(name: str, exact: float, n: int, pairs: list[tuple[Array, Array]]) -> dict[str, object]:
-    """One row of the table: root mean squared error of each way."""
+    """One row of the table: root mean squared error of each estimator."""
     u, v = (np.array(side) for side in zip(*pairs, strict=True))
     found = {way: values(id, u, v, options) for way, (id, options) in WAYS.items()}
     errors = {way: np.sqrt(np.mean((values - exact) ** 2)) for way, values in found.items()}

@@ -1,12 +1,12 @@
-"""The curve with which the home page opens: prices by age on the way from accurate to fair, made again.
+"""Generate the curve that the home page shows first: prices by age, from accurate to fair.
 
     python -m benchmarks.home_curve [--check | --redraw]
 
 Trains the household example as the trade-off page does (5,000 rows, the spline penalty, 8 weights, 5 splits;
-about a minute) and writes every stop's averages by age, error and dependence to
-``fairdash/ui/home_curve.json``, which the package ships. ``--check`` writes nothing and says how far the
-file is from what was made; ``--redraw`` makes the pictures anew from the numbers that are there, where the
-figures' code has changed.
+about a minute) and writes averages by age, error and dependence of every slider position to
+``fairdash/ui/home_curve.json``, which the package contains. ``--check`` writes nothing and prints the
+differences between the file and new results; ``--redraw`` draws the figures again from the stored numbers,
+after a change of the figures' code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.household_run import household_run
 from fairdash.views.figures.groups import profile_figure
 from fairdash.views.figures.theme import DARK, LIGHT, Theme
 
-#: The λ at which the page opens.
+#: The λ that the page shows first.
 BEGIN = 1.0
 THEMES = {"light": LIGHT, "dark": DARK}
 FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home_curve.json"
@@ -47,19 +47,19 @@ def main() -> None:
 
 
 def read() -> dict[str, Any]:
-    """The file's numbers and pictures."""
+    """Numbers and figures of the file."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
 def keep(made: dict[str, Any]) -> None:
-    """Write the file: the numbers of :func:`curve`, and their picture in each theme."""
+    """Write the file: the numbers of :func:`curve`, and their figure in each theme."""
     whole = made | {name: picture(made, theme) for name, theme in THEMES.items()}
     FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def curve() -> dict[str, Any]:
-    """λ, averages by age with their interval, error in €, dependence, edge and verdict of each stop."""
+    """For each slider position: λ, averages by age with intervals, error in €, dependence, limit, verdict."""
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.methods import THE_STANDARD, ModelKey
     from fairdash.views.reports.comparison import Comparison
@@ -97,7 +97,7 @@ def curve() -> dict[str, Any]:
 
 
 def picture(found: dict[str, Any], theme: Theme) -> dict[str, Any]:
-    """The figure that the numbers of :func:`curve` make, and what moves in it: the app imports no plotly."""
+    """The figure of :func:`curve`'s numbers with its moving parts; the app itself imports no plotly."""
     from fairdash.views.reports.stage import moving_lines
 
     groups = pd.DataFrame({name: found[name] for name in ("s_low", "s_high", "s_mean", "n")})

@@ -1,7 +1,7 @@
-"""The run that the trade-off page makes of the built-in household data, for home page and lesson.
+"""The run that the trade-off page makes for the built-in household data, used by home page and lesson.
 
-The plan is the page's own, less the methods that neither of the two shows. Models of a method are trained
-alike whatever stands beside them.
+The plan is that of the page, without methods that neither home page nor lesson shows. Other methods in a plan
+do not change how the models of a method are trained.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairdash.training.sweep import STANDARD, Sweep, default_plan
 def household_run(
     *, objective: str = "demographic_parity", lams: Sequence[float] | None = None
 ) -> tuple[Dataset, Sweep]:
-    """The data set and the plan; `lams` take the place of the page's weights."""
+    """The data set and the plan; `lams` replace the page's weights."""
     dataset = fd.load_dataset("household")
     plan = default_plan(dataset, objective=objective, methods=(STANDARD, DEFAULT_METHOD), device="cpu")
     return dataset, replace(plan, lams=plan.lams if lams is None else tuple(lams), find_lams=False)

@@ -1,6 +1,6 @@
-"""Seconds until fairdash is there: ``python -m benchmarks.import_times [--rounds 7]``.
+"""Seconds until fairdash is imported: ``python -m benchmarks.import_times [--rounds 7]``.
 
-Each figure is the median over fresh processes, less Python's own start, taken in turn.
+Each value is the median over fresh processes, measured alternately, less the time that Python takes to start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ main(["measure", {measure!r}, {file!r}, "--u", "price", "--v", "age"])
 
 
 def seconds(code: str) -> float:
-    """How long a fresh process takes over `code`."""
+    """Seconds that a fresh process takes to run `code`."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - started

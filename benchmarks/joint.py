@@ -1,4 +1,4 @@
-"""Several sensitive attributes together: planted crossing, cost, size of tests, Gaussians, and pg15training.
+"""Several sensitive attributes together: gaps by combination, cost, size of tests, Gaussians, pg15training.
 
     OMP_NUM_THREADS=1 python -m benchmarks.joint [crossing cost size gaussian pg15]
 
@@ -10,7 +10,7 @@
 - ``pg15``: claim counts of pg15training with region and gender, split as in the code of Lee, Antonio, Avanzi,
   Marchi and Zhou (2025, github.com/agi-lab/beyond-correlation): their 24,000 validation policies.
 
-Each writes results/joint_NAME.csv.
+Each study writes results/joint_NAME.csv.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ CROSSING: tuple[tuple[str, float], ...] = (
 )
 CROSSING += (("ccdcov", 10.0), ("ccdcov", 100.0), ("pearson", 1.0))
 JOINT = ("jdcov", "ccdcov", "joint_distance_correlation", "hgr_spline")
-#: λ and penalty: a published λ belongs to the units of counts and classes, ours to standardised ones.
+#: λ and penalty: a published λ refers to the units of counts and classes, fairdash's to standardised ones.
 PG15 = ((0.0, "jdcov"), *((lam, id) for id in ("ccdcov", "jdcov") for lam in (1.0, 10.0)))
 
 
 def people(seed: int, n: int = 4_000) -> tuple[pd.DataFrame, Array]:
-    """A table and a price whose slope along the age is the women's, and for men its opposite."""
+    """A table and a price whose slope along age has one sign for women and the opposite sign for men."""
     rng = np.random.default_rng(seed)
     age, z, noise = rng.normal(size=(3, n))
     sex = (rng.random(n) < 0.5).astype(float)
@@ -55,7 +55,7 @@ def people(seed: int, n: int = 4_000) -> tuple[pd.DataFrame, Array]:
 
 
 def gap(table: pd.DataFrame, price: Array) -> float:
-    """Largest less smallest average of the cells of ten bands of age by sex."""
+    """Largest less smallest average of the cells of ten age bands by sex."""
     averages = pd.Series(price).groupby([pd.qcut(table["age"], 10, labels=False), table["sex"]]).mean()
     return float(averages.max() - averages.min())
 
@@ -124,7 +124,7 @@ def gaussian(n: int = 1_000_000) -> Iterator[Row]:
 
 
 def _strata(data: pd.DataFrame, share: float, jitter: float) -> list[pd.DataFrame]:
-    """Both parts of a table, drawn within each stratum, the commonest first, as in the authors' code."""
+    """Both parts of a table, drawn within each stratum, the most frequent first, as in the authors' code."""
     rng = np.random.RandomState(1220)
     parts: list[list[Any]] = [[], []]
     for stratum in data["stratum"].value_counts(normalize=True).index:
@@ -137,9 +137,10 @@ def _strata(data: pd.DataFrame, share: float, jitter: float) -> list[pd.DataFram
 
 
 def policies() -> list[pd.DataFrame]:
-    """Policies to train on and to validate on: 70 and 30 % of those that are not the authors' test rows."""
+    """Training and validation policies: 70 % and 30 % of those that are not the authors' test rows."""
     (content,) = CATALOGUE["motor"].contents().values()
-    # They remove 21 policies that are there twice, and what names a policy, its year and its other claims.
+    # The authors remove 21 duplicate policies, and columns that identify a policy, its year and its other
+    # claims.
     data = _policies(content).iloc[21:].reset_index(drop=True)
     data["years"] = data["Exppdays"] / DAYS_IN_A_YEAR
     data["stratum"] = data[["Numtppd", "Gender", "Group2"]].astype(str).agg("_".join, axis=1)
@@ -152,7 +153,7 @@ def pg15() -> Iterator[Row]:
     used = ["Age", "Bonus", "Poldur", "Value", "Density", "Type", "Occupation", "Group1", "Category"]
     s, s_new = (part[["Group2", "Gender"]].astype(str) for part in (train, new))
     columns = np.column_stack([pd.get_dummies(s_new["Group2"]), s_new["Gender"] == "Female"]).astype(float)
-    # Both are unbiased in any sample, and all pairs of 24,000 rows take minutes.
+    # Both measures are unbiased in any sample, and all pairs of 24,000 rows take minutes.
     sample = np.random.default_rng(0).choice(len(new), 6_000, replace=False)
     at_most = new["Numtppd"].to_numpy()[:, None] <= np.arange(11)
     for lam, method in PG15:

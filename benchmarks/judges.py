@@ -1,12 +1,12 @@
-"""Which measure pages should show and choose by: the power of each candidate's own permutation test.
+"""Which measure should pages show and use for choices: power of each candidate's permutation test.
 
     OMP_NUM_THREADS=1 python -m benchmarks.judges [--rows 300 1000] [--repeats 200 100]
 
-Every link of benchmarks/hard_links.py, and independent data of the same margins, are drawn, so often for each
-number of rows; a link is found where the value exceeds all but 5 % of 99 permutations of v (p at most .05).
-Writes a row a link, number of rows and measure to benchmarks/results/judges.csv: the share of draws in which
-the link is found, the share in which one is found after v has been shuffled (should be .05), and milliseconds
-for a value with its permutations.
+For each number of rows, `--repeats` samples are drawn of every link in benchmarks/hard_links.py and of
+independent data with the same margins. A link is found if the value exceeds all but 5 % of 99 permutations of
+v (p at most 0.05). Writes one row per link, number of rows and measure to benchmarks/results/judges.csv: the
+share of samples in which the link is found, the share in which one is found after shuffling v (should be
+0.05), and milliseconds for a value with its permutations.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def found(link: Law | Ring, n: int, repeats: int) -> pd.DataFrame:
-    """A row a candidate: how often it finds the link, and one where v has been shuffled."""
+    """One row per candidate: how often it finds the link, and how often it finds one in shuffled data."""
     names = list(CANDIDATES)
     hits = pd.DataFrame(0.0, index=names, columns=["power", "false_alarms", "ms"])
     for repeat in range(repeats):
         rng = np.random.default_rng([n, repeat])
         u, v = link.draw(rng, n)
-        # The first row is the order as it is.
+        # The first row is the observed order.
         orders = np.concatenate([np.arange(n)[None], draw_orders(u[None], PERMUTATIONS, repeat, None)])
         for column, own in (("power", v), ("false_alarms", rng.permutation(v))):
             for name, (id, options) in CANDIDATES.items():

@@ -1,11 +1,11 @@
-"""A table of 678,013 policies in the app: upload, a change of role, the first look, the estimate.
+"""A table of 678,013 policies in the app: upload, a change of role, the first front, the time estimate.
 
     python -m benchmarks.large_table [--rows 678013] [--only upload|roles]
 
-Upload, first front and estimate are those of a real Chromium beside the real server; a change of role is the
-script run under Streamlit's own test runner, with nothing cached for the new roles. Beside wall seconds stand
-the CPU seconds of the processes that were at work (app and workers): other work on the machine lengthens the
-former alone. Writes results/large_table.csv. Needs Chromium for the upload.
+Upload, first front and estimate are measured in a Chromium browser with a server; a change of role is the
+script run under Streamlit's test runner, with nothing cached for the new roles. Wall seconds are reported
+together with the CPU seconds of the processes (app and workers), because other programs on the machine
+lengthen only wall seconds. Writes results/large_table.csv. Needs Chromium for the upload.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ for label, wanted in (("Sensitive attribute: what predictions must not depend on
 
 
 def claims(n: int) -> pd.DataFrame:
-    """Policies with freMTPL2freq's columns; claims depend on age, bonus and density."""
+    """Policies with the columns of freMTPL2freq; claims depend on age, bonus and density."""
     rng = np.random.default_rng(0)
     exposure = np.clip(np.round(rng.beta(1.2, 1.0, n), 2), 0.01, 1)
     age = np.clip(rng.gamma(9, 5.1, n).astype(int), 18, 100)
@@ -87,7 +87,7 @@ def claims(n: int) -> pd.DataFrame:
 
 
 def roles_of_claims(table: pd.DataFrame) -> Roles:
-    """Claims a year, with age as the sensitive attribute."""
+    """Claims per year as the target, with age as the sensitive attribute."""
     features = table.columns.drop(["IDpol", "ClaimNb", "Exposure", "DrivAge"])
     return Roles(
         target="ClaimNb", sensitive=("DrivAge",), features=tuple(features), weight="Exposure", rate=True
@@ -168,7 +168,7 @@ def in_browser(table: Path, *, home: Path) -> list[tuple[str, float, float]]:
 
 
 def _cpu_seconds(home: Path) -> float:
-    """What all processes of this home, app and workers, have taken so far."""
+    """CPU seconds that all processes of this home, app and workers, have used so far."""
     ticks = 0
     for stat in of_processes(home, "stat"):
         times = stat.rpartition(")")[2].split()
@@ -177,14 +177,14 @@ def _cpu_seconds(home: Path) -> float:
 
 
 def of_processes(home: Path, name: str) -> list[str]:
-    """What /proc says under this name of each process that was started with this home."""
+    """The entry of /proc with this name for each process that was started with this home."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if f"FAIRDASH_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
                 found.append((process / name).read_text())
         except OSError:
-            continue  # it has ended, or it is another user's
+            continue  # the process has ended, or belongs to another user
     return found
 
 

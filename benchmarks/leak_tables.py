@@ -1,13 +1,13 @@
-"""How many planted leaks ``fd.check_data`` finds, and what it says of honest tables.
+"""How many simulated leaks ``fd.check_data`` finds, and its messages about tables without leaks.
 
 python -m benchmarks.leak_tables                   all sets that stand in SETS
 python -m benchmarks.leak_tables --tables MODULE   those of one module; results of the others stay
 
-Tables are by whoever wrote the check ("own"; "sums", where columns add up to the price or the target) and by
-three who had not read its rule ("stranger", "fresh", "third"). The rule was changed after the first two of
-these had been run; it stood when the third were made. A further set needs a module with a function ``tables``
-as they have it. A certain leak is found if every planted column is left out; a suspect one if a planted
-column is named at either level.
+One set of tables is by the author of the check ("own"; "sums", where columns add up to the price or the
+target), and three are by authors who had not read its rule ("stranger", "fresh", "third"). The rule was
+changed after "own" and "stranger" had been run, and was fixed when "third" was made. A further set needs a
+module with a function ``tables`` like theirs. A certain leak counts as found if every leaking column is left
+out; a suspect one if a leaking column is named at either level.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SETS = tuple(f"{PREFIX}{by}" for by in ("own", "stranger", "fresh", "third", "su
 
 
 def check_tables(module: str) -> pd.DataFrame:
-    """What the check says of a module's tables, a row each."""
+    """Messages of the check about a module's tables, one row each."""
     rows = []
     for name, kind, frame, roles, planted in import_module(module).tables():
         began = time.perf_counter()

@@ -1,10 +1,10 @@
-"""A second set of forty leak tables by somebody who had read no line of the leak check.
+"""A second set of forty leak tables by an author who had not read any line of the leak check.
 
-The author knew only which kinds of column were asked for, wrote the set after the check and its first tables
-stood, and fixed it before it was first run through the check. Ten tables hold a column that gives the target
-away for certain (one of each of ten kinds), ten hold a column to be suspicious of, twenty are honest.
+The author knew only which kinds of columns were required, wrote the set after the check and its first tables
+existed, and fixed it before running the check on it. Ten tables contain a column that reveals the target for
+certain (one of each of ten kinds), ten contain a suspicious column, and twenty have no leak.
 
-Every table is simulated from its own seed, with names as they stand in real files.
+Every table is simulated from a separate seed, with column names as in real files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 
 #: name, kind ("certain", "suspect" or "honest"), rows, roles, planted columns
 Table = tuple[str, str, pd.DataFrame, dict, set[str]]
-#: What the maker of one table returns: rows, roles, planted columns.
+#: Values returned by the maker of one table: rows, roles, leaking columns.
 Made = tuple[pd.DataFrame, dict, set[str]]
 
 
@@ -32,7 +32,7 @@ def ages(rng: np.random.Generator, n: int, low: int = 18, high: int = 88) -> np.
 
 
 def years_at_risk(rng: np.random.Generator, n: int, whole: float = 0.55) -> np.ndarray:
-    """Draw parts of a year in days, a share `whole` of them a full year."""
+    """Draw fractions of a year in days, of which a share `whole` is a full year."""
     days = np.where(rng.random(n) < whole, 365, rng.integers(5, 365, n))
     return days / 365
 
@@ -52,7 +52,7 @@ def costs(rng: np.random.Generator, counts: np.ndarray, median: float, sd: float
 
 
 def holes(rng: np.random.Generator, values: np.ndarray, share: float | np.ndarray) -> np.ndarray:
-    """Make a share of numbers missing."""
+    """Set a share of the numbers to missing."""
     return np.where(rng.random(values.size) < share, np.nan, values.astype(float))
 
 
@@ -61,7 +61,8 @@ def hashed(values: np.ndarray) -> list[str]:
     return [hashlib.sha256(f"k7{value}".encode()).hexdigest()[:6] for value in values]
 
 
-# ---------------------------------------------------------------- certain: the target is given away exactly
+# ---------------------------------------------------------------- certain: a column reveals the target
+# exactly
 
 
 def exact_copy(rng: np.random.Generator) -> Made:
@@ -157,7 +158,8 @@ def missing_where_zero(rng: np.random.Generator) -> Made:
     weight, postal = np.round(rng.normal(1250, 260, n)), rng.integers(1000, 9999, n)
     counts = claims(rng, exposure * 0.11 * np.exp(-0.01 * (age - 45)))
     total = costs(rng, counts, 900, 1.2)
-    # Not the amount by claim: what the garage reckoned, by a list, known of every claim and of nothing else.
+    # Not the amount of the claim but the garage's estimate from a list, known for every claim and for nothing
+    # else.
     estimate = np.where(total > 0, np.round(rng.gamma(3, 320, n), -1), np.nan)
     frame = pd.DataFrame(
         {
@@ -241,7 +243,7 @@ def text_after_claim(rng: np.random.Generator) -> Made:
     return frame, roles("szkody_kwota", "wiek"), {"opis_zdarz"}
 
 
-# ---------------------------------------------------------------- suspect: one column knows too much
+# ---------------------------------------------------------------- suspect: one column reveals too much
 
 
 def noisy_after(rng: np.random.Generator) -> Made:
@@ -307,7 +309,7 @@ def sorted_ids(rng: np.random.Generator) -> Made:
     )
     frame = frame.sort_values("käynnit", kind="stable", ignore_index=True)
     frame.insert(0, "asiakasnro", 100001 + np.arange(n))
-    # The rows were shuffled after the numbers had been given.
+    # The rows were shuffled after the numbers had been assigned.
     frame = frame.sample(frac=1, random_state=5, ignore_index=True)
     return frame, roles("käynnit", "ikä"), {"asiakasnro"}
 
@@ -416,7 +418,7 @@ def value_after_sale(rng: np.random.Generator) -> Made:
     return frame, roles("sold_for", "pct_over_65"), {"tax_basis_next_yr"}
 
 
-# ---------------------------------------------------------------- honest: all was known beforehand
+# ---------------------------------------------------------------- honest: everything was known in advance
 
 
 def medical_charges(rng: np.random.Generator) -> Made:
@@ -500,7 +502,7 @@ def zeros_and_holes(rng: np.random.Generator) -> Made:
     frame = pd.DataFrame(
         {
             "leeftijd": age,
-            # About as many zeros, and as many holes, as the target has zeros.
+            # About as many zeros, and as many missing cells, as the target has zeros.
             "waarde_kunst": np.where(rng.random(n) < 0.9, 0, np.round(rng.lognormal(8, 1, n))),
             "jaar_verbouwd": holes(rng, rng.integers(1970, 2024, n), 0.9),
             "alarm": np.where(alarm, "ja", "nee"),

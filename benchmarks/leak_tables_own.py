@@ -1,7 +1,7 @@
-"""Tables with a planted leak and honest ones, to hold the leak check to; made by whoever wrote the check.
+"""Tables with and without simulated leaks for testing the leak check, made by its author.
 
-Ten certain leaks over the ten kinds, ten suspect ones and twenty honest tables, strong columns among them.
-The other half is in ``leak_tables_stranger.py``, by somebody who has not read the rule.
+Ten certain leaks of the ten kinds, ten suspect ones, and twenty tables without leaks, some with strong
+columns. The other half is in ``leak_tables_stranger.py``, by an author who had not read the rule.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-#: Name, kind ("certain", "suspect" or "honest"), the table, its roles and the planted columns.
+#: Name, kind ("certain", "suspect" or "honest"), the table, its roles and the leaking columns.
 Case = tuple[str, str, pd.DataFrame, dict[str, str], set[str]]
 
 _MOTOR = {"target": "cost", "sensitive": "age", "exposure": "years"}
@@ -20,7 +20,7 @@ _HOME = {"target": "price", "sensitive": "age"}
 
 
 def _motor(rng: np.random.Generator, n: int, *, frequency: float = 0.12) -> pd.DataFrame:
-    """Policies with weak factors: most have no claim."""
+    """Policies with weak factors, most of them without a claim."""
     age = rng.integers(18, 85, n)
     years = rng.choice([1.0, 1.0, 1.0, 0.25, 0.5, 0.75], n)
     power = rng.integers(3, 15, n)
@@ -47,7 +47,7 @@ def _motor(rng: np.random.Generator, n: int, *, frequency: float = 0.12) -> pd.D
 
 
 def _home(rng: np.random.Generator, n: int, *, noise: float = 1.0) -> pd.DataFrame:
-    """Flats and what they cost, none of them 0."""
+    """Flats and their prices, none of them 0."""
     age = rng.normal(45, 14, n).round()
     rooms = rng.integers(1, 7, n)
     surface = (18 * rooms + 0.3 * age + rng.normal(0, 12, n)).clip(15).round(1)
@@ -67,8 +67,8 @@ def _home(rng: np.random.Generator, n: int, *, noise: float = 1.0) -> pd.DataFra
     )
 
 
-# The ten kinds of certain leaks: a copy that is exact, ranked, rounded, affine or coded, missing cells,
-# zeros, a count beside the cost, a cause known of claims only, dates around the exposure.
+# The ten kinds of certain leaks: an exact, ranked, rounded, affine or coded copy, missing cells, zeros, a
+# count next to the cost, a cause known only for claims, dates of the exposure.
 
 
 def _exact(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
@@ -117,7 +117,7 @@ def _count(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[
 def _cause(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
     frame = _motor(rng, 9000)
     cause = pd.Series(rng.choice(["hail", "theft", "crash", "glass"], len(frame)), index=frame.index)
-    # Of one claim in eight the cause was never written down.
+    # For one claim in eight the cause was never recorded.
     known = (frame["cost"] > 0) & (rng.random(len(frame)) < 0.875)
     return frame.drop(columns="claims").assign(z7=cause.where(known)), _MOTOR, {"z7"}
 
@@ -133,7 +133,7 @@ def _dates(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[
     return frame, _MOTOR, {"a1", "a2"}
 
 
-# Ten that only look too good.
+# Ten columns that are only suspiciously predictive.
 
 
 def _noisy_copy(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
@@ -176,7 +176,7 @@ def _ids_sorted(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str],
 
 def _ids_appended(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
     frame = _motor(rng, 7000).drop(columns="claims")
-    # The claims' file was put behind that of policies, and shuffled within.
+    # The file of claims was appended to that of policies without claims, and each was shuffled.
     order = np.lexsort([rng.random(len(frame)), frame["cost"] > 0])
     number = np.empty(len(frame), dtype=int)
     number[order] = np.arange(len(frame))
@@ -208,7 +208,7 @@ def _encoded_drawn(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, st
     return frame.assign(village_level=drawn), _HOME, {"village_level"}
 
 
-# Twenty honest tables.
+# Twenty tables without leaks.
 
 
 def _one_strong(rng: np.random.Generator) -> pd.DataFrame:

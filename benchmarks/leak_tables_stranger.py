@@ -1,9 +1,9 @@
-"""Forty tables with and without planted leaks, written by somebody who had not read the leak rule.
+"""Forty tables with and without simulated leaks, written by an author who had not read the leak rule.
 
-Ten tables hold a column that gives the target (or the exposure) away for certain, ten hold a column
-that should raise a suspicion, and twenty are honest, with what honest tables have: strong rating
-factors, missing cells, many zeros, proxies of the sensitive attribute, tariffs. Every table has its
-own seed, so that one table can be changed without moving the others.
+Ten tables contain a column that reveals the target (or the exposure) for certain, ten contain a suspicious
+column, and twenty have no leak but typical features: strong rating factors, missing cells, many zeros,
+proxies of the sensitive attribute, tariffs. Every table has a separate seed, so that one table can be changed
+without changing the others.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def _finish(
     planted: tuple[str, ...] = (),
     drop: tuple[str, ...] = (),
 ) -> Made:
-    """Rename the columns to a language, name the roles, and set the planted columns among the others."""
+    """Rename the columns to a language, name the roles, and insert the leaking columns among the others."""
     names = dict(zip(PREFIX[style.split("_")[0]], NAMES[style].split("|"), strict=True))
     frame = frame.drop(columns=list(drop)).rename(columns=names)
-    # A planted column may stand anywhere in a table; sorting by name puts it at no special place.
+    # A leaking column may be anywhere in a table; sorting by name gives it no special place.
     frame = frame[sorted(frame.columns)].reset_index(drop=True)
     roles = {
         "target": names.get(target, target),
@@ -151,7 +151,7 @@ def _health(rng: np.random.Generator, n: int, noise: float = 0.5, scale: float =
 
 
 def _group_mean(rng: np.random.Generator, y: pd.Series, smallest: int, largest: int) -> np.ndarray:
-    """Return the mean of y over random groups of `smallest` to `largest` rows, each row's own included."""
+    """Return the mean of y over random groups of `smallest` to `largest` rows, including the row itself."""
     sizes = rng.integers(smallest, largest + 1, len(y))
     group = np.repeat(np.arange(len(y)), sizes)[: len(y)]
     group = rng.permutation(group)
@@ -187,7 +187,7 @@ def _affine(rng: np.random.Generator) -> Made:
 
 def _recoded(rng: np.random.Generator) -> Made:
     frame = _motor(rng, 12000, level=0.3)
-    # Codes that are finer than the target: each number of claims has three of them.
+    # Codes that are finer than the target: each number of claims has three codes.
     first = pd.Series(list("QAZWSXEDCR"))[frame["claims"].clip(upper=9)].to_numpy()
     frame["kod 7b"] = first + rng.choice(["1", "2", "x"], len(frame)).astype(object)
     return _finish(frame, "motor_pl", "claims", "age", "exposure", ("kod 7b",), ("amount",))
@@ -219,7 +219,7 @@ def _dates(rng: np.random.Generator) -> Made:
     start = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 365, len(frame)), unit="D")
     end = start + pd.to_timedelta(days.to_numpy(), unit="D")
     frame["exposure"] = days / 365
-    # As a CSV file holds them.
+    # The date as in a CSV file.
     frame["date d'effet"] = start.strftime("%Y-%m-%d")
     frame["fin"] = end.strftime("%Y-%m-%d")
     return _finish(frame, "motor_fr", "claims", "age", "exposure", ("date d'effet", "fin"), ("amount",))
@@ -230,7 +230,7 @@ def _text(rng: np.random.Generator) -> Made:
     what = rng.choice(["rear-end", "hail", "theft of parts", "parking dent", "deer"], len(frame))
     where = rng.integers(1, 400, len(frame)).astype(str)
     text = pd.Series(what).astype(object) + ", road " + where.astype(object)
-    # Some claims have no text yet; nothing is ever written without a claim.
+    # Some claims have no text yet; without a claim, there is never a text.
     written = (frame["amount"] > 0) & (rng.random(len(frame)) < 0.97)
     frame["adj. notes"] = text.where(written, None)
     return _finish(frame, "motor_en", "amount", "age", "exposure", ("adj. notes",), ("claims",))
@@ -265,7 +265,7 @@ def _handler_many_zeros(rng: np.random.Generator) -> Made:
     frame = _motor(rng, 10000, level=0.3)
     n = len(frame)
     estimate = frame["amount"] * np.exp(rng.normal(0, 0.25, n))
-    # Some claims were reported and came to nothing; some were paid before anybody looked.
+    # Some claims were reported and closed without payment; some were paid before any visit.
     nothing = (frame["amount"] == 0) & (rng.random(n) < 0.02)
     estimate = estimate.where(~nothing, rng.gamma(1.2, 700, n))
     estimate = estimate.where(rng.random(n) > 0.04, 0)
@@ -301,7 +301,7 @@ def _ids_sorted_counts(rng: np.random.Generator) -> Made:
 
 def _ids_sorted_roughly(rng: np.random.Generator) -> Made:
     frame = _health(rng, 2500, noise=0.8, scale=0.4)
-    # The file was sorted by classes of the cost, in steps of about a tenth; within one, at random.
+    # The file is sorted by classes of the cost, in steps of about a tenth, and random within a class.
     step = np.floor(np.log(frame["cost"]) / 0.1)
     frame = frame.iloc[np.lexsort((rng.random(len(frame)), step))].reset_index(drop=True)
     frame["n° dossier"] = 7 * np.arange(len(frame)) + 40007
@@ -388,7 +388,7 @@ def _copies_of_sensitive(rng: np.random.Generator) -> Made:
 def _ties(rng: np.random.Generator) -> Made:
     n = 1000
     frame = _health(rng, n, noise=0.6)
-    # A count of days as a target, with ages in whole years: many ties on both sides.
+    # The target is a number of days, and ages are in whole years: many ties on both sides.
     frame["cost"] = rng.poisson(frame["cost"] / frame["cost"].mean() * 3)
     return _finish(frame, "health_fr", "cost", "age")
 
@@ -415,7 +415,7 @@ def _unrelated_dates(rng: np.random.Generator) -> Made:
 def _previous_claims(rng: np.random.Generator) -> Made:
     frame = _motor(rng, 18000)
     n = len(frame)
-    # The same unseen driver has both years.
+    # The same unobserved driver has both years.
     driver = rng.gamma(1.5, 1 / 1.5, n)
     rate = 0.14 * driver * np.exp(0.008 * (frame["bm"] - 75))
     frame["claims"] = rng.poisson(rate * frame["exposure"])
@@ -435,7 +435,7 @@ def _bonus_malus(rng: np.random.Generator) -> Made:
 def _vehicle_value(rng: np.random.Generator) -> Made:
     frame = _motor(rng, 2200)
     n = len(frame)
-    # Total losses: what is paid follows the value as new, the car's age and the kilometres.
+    # Total losses: the payment depends on the value as new, the car's age and the kilometres.
     worth = frame["value"] * np.exp(-0.11 * frame["car_age"]) * (frame["km"] / 11000) ** -0.15
     frame["amount"] = (worth * np.exp(rng.normal(0, 0.25, n))).round()
     return _finish(frame, "motor_de", "amount", "age", drop=("claims", "exposure"))

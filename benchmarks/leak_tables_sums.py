@@ -1,9 +1,9 @@
-"""Prices and targets that are sums of columns, and honest tariffs that look like sums.
+"""Prices and targets that are sums of columns, and tariffs without leaks that look like sums.
 
-Made by whoever wrote the rule of :mod:`fairdash.tables.sums`. Thirty tables hold the parts of the price or of
-the target: ten kinds, three tables each. Forty are honest: ten additive and multiplicative tariffs, whose
-columns are rating factors, relativities, points and indicators, and ten kinds of other tables, three each.
-Every table is simulated from its own seed; `shift` gives other tables.
+Made by the author of the rule in :mod:`fairdash.tables.sums`. Thirty tables contain the components of the
+price or of the target: ten kinds, three tables each. Forty have no leak: ten additive and multiplicative
+tariffs, whose columns are rating factors, relativities, points and indicators, and ten kinds of other tables,
+three each. Every table is simulated from a separate seed; `shift` gives other tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-#: Name, kind ("certain" or "honest"), the table, its roles and the planted columns.
+#: Name, kind ("certain" or "honest"), the table, its roles and the leaking columns.
 Case = tuple[str, str, pd.DataFrame, dict[str, str], set[str]]
 Made = tuple[pd.DataFrame, dict[str, str], set[str]]
 
@@ -22,7 +22,7 @@ AUDITED = {"target": "claims", "sensitive": "age", "price": "price"}
 
 
 def policies(rng: np.random.Generator) -> pd.DataFrame:
-    """Rating factors, amounts that are none of the price's parts, and claims."""
+    """Rating factors, amounts that are not components of the price, and claims."""
     n = int(rng.integers(800, 12_000))
     age = rng.integers(18, 86, n)
     return pd.DataFrame(
@@ -42,7 +42,7 @@ def policies(rng: np.random.Generator) -> pd.DataFrame:
 
 
 def premiums(rng: np.random.Generator, table: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Premiums of so many coverages, not rounded: some follow age, most are not bought by everybody."""
+    """Unrounded premiums of several coverages: some depend on age, and most are not bought by everybody."""
     n, age = len(table), table["age"].to_numpy()
     made = {}
     for k in range(count):
@@ -76,14 +76,14 @@ def price_of_claims(rng: np.random.Generator) -> Made:
 
 
 def rounded(rng: np.random.Generator) -> Made:
-    """Parts and total are rounded each by itself, to cents, tenths or whole euros."""
+    """Components and total are rounded separately, to cents, tenths or whole euros."""
     table, places = policies(rng), int(rng.integers(0, 3))
     parts = premiums(rng, table, int(rng.integers(3, 13)))
     return with_parts(table, parts.round(places), parts.sum(axis=1).round(places))
 
 
 def taxed(rng: np.random.Generator) -> Made:
-    """Parts without the tax, and in half of the tables those with it as well."""
+    """Components without tax, and in half of the tables also with tax."""
     table, tax = policies(rng), float(rng.choice([1.06, 1.12, 1.19, 1.2, 0.95]))
     parts = premiums(rng, table, int(rng.integers(2, 11))).round(2)
     price = (tax * parts.sum(axis=1)).round(2)
@@ -93,7 +93,7 @@ def taxed(rng: np.random.Generator) -> Made:
 
 
 def three_of_twelve(rng: np.random.Generator) -> Made:
-    """Nine of the amounts are of another contract."""
+    """Nine of the amounts belong to another contract."""
     table = policies(rng)
     parts = premiums(rng, table, 12).round(2)
     chosen = [f"p{k}" for k in rng.choice(12, 3, replace=False)]
@@ -109,7 +109,7 @@ def with_fee(rng: np.random.Generator) -> Made:
 
 
 def subtotals(rng: np.random.Generator) -> Made:
-    """Subtotals stand beside their parts, all of them rounded by themselves."""
+    """The table contains subtotals and their components, all rounded separately."""
     table = policies(rng)
     parts = premiums(rng, table, 7)
     price = parts.sum(axis=1).round(2)
@@ -126,7 +126,7 @@ def not_bought(rng: np.random.Generator) -> Made:
 
 
 def by_hand(rng: np.random.Generator) -> Made:
-    """A minimum premium, and a few prices that somebody has corrected."""
+    """A minimum premium, and a few manually corrected prices."""
     table = policies(rng)
     parts = premiums(rng, table, 6).round(2)
     price = parts.sum(axis=1).clip(lower=60).round(2)
@@ -135,7 +135,7 @@ def by_hand(rng: np.random.Generator) -> Made:
 
 
 def less_a_discount(rng: np.random.Generator) -> Made:
-    """A discount is subtracted, or the price is for a year and its parts are for the term."""
+    """A discount is subtracted, or the price is for a year and its components are for the term."""
     table = policies(rng)
     parts = premiums(rng, table, 4).round(2)
     if rng.random() < 0.5:
@@ -146,7 +146,7 @@ def less_a_discount(rng: np.random.Generator) -> Made:
     return frame.assign(years=years), roles | {"exposure": "years"}, planted
 
 
-# Ten tariffs. Their columns say all of the price, and none is an amount of it.
+# Ten tariffs. Their columns determine the price, and none is an amount contained in it.
 
 
 def _relativities(rng: np.random.Generator, table: pd.DataFrame, *, around: float) -> pd.DataFrame:
@@ -167,7 +167,7 @@ def multiplicative(rng: np.random.Generator) -> Made:
 
 
 def logarithms(rng: np.random.Generator) -> Made:
-    """The logarithm of the price is a sum of logarithms of relativities, beside that of a base."""
+    """The logarithm of the price is a base plus logarithms of relativities."""
     table = policies(rng)
     r = np.log(_relativities(rng, table, around=1.0)).round(4)
     return with_parts(table, r, np.log(320) + r.sum(axis=1))
@@ -180,14 +180,14 @@ def shares_of_a_base(rng: np.random.Generator) -> Made:
 
 
 def index(rng: np.random.Generator) -> Made:
-    """A price of about 1 as its mean, with an additive loading for each level of three factors."""
+    """A price with a mean of about 1, and an additive loading for each level of three factors."""
     table = policies(rng)
     r = _relativities(rng, table, around=0.0)
     return with_parts(table, r, 1 + r.sum(axis=1))
 
 
 def points(rng: np.random.Generator) -> Made:
-    """Points of three factors are added up, and each point costs the same."""
+    """The points of three factors are added up, and each point has the same price."""
     table = policies(rng)
     r = (10 * _relativities(rng, table, around=0.5)).round()
     return with_parts(table, r, 150 + 14.5 * r.sum(axis=1))
@@ -208,7 +208,7 @@ def alike_factors(rng: np.random.Generator) -> Made:
 
 
 def indicators(rng: np.random.Generator) -> Made:
-    """Options cost the same each: the price is a multiple of the sum of columns of 0 and 1."""
+    """All options cost the same: the price is a multiple of the sum of columns of 0 and 1."""
     table = policies(rng)
     options = pd.DataFrame(rng.integers(0, 2, (len(table), 8)), columns=[f"option_{k}" for k in range(8)])
     return with_parts(table, options, 30.0 + options.sum(axis=1), AUDITED)
@@ -222,7 +222,7 @@ def sums_insured(rng: np.random.Generator) -> Made:
 
 
 def score(rng: np.random.Generator) -> Made:
-    """A base for the power, and a price for each unit of two factors."""
+    """A base depending on the power, and an amount for each unit of two factors."""
     table = policies(rng)
     base = table["power"].map(lambda power: 90 + power**2)
     return (
@@ -232,11 +232,11 @@ def score(rng: np.random.Generator) -> Made:
     )
 
 
-# Ten kinds of other honest tables.
+# Ten kinds of other tables without leaks.
 
 
 def noisy_sum(rng: np.random.Generator) -> Made:
-    """Claims of the coming year follow the premiums of the coverages."""
+    """Claims of the coming year depend on the premiums of the coverages."""
     table = policies(rng)
     parts = premiums(rng, table, 5).round(2)
     price = (parts.sum(axis=1) * np.exp(rng.normal(0, 0.02, len(table)))).round(2)
@@ -244,7 +244,7 @@ def noisy_sum(rng: np.random.Generator) -> Made:
 
 
 def other_sum(rng: np.random.Generator) -> Made:
-    """Features add up to a feature."""
+    """Some features add up to another feature."""
     table = policies(rng)
     rooms = rng.integers(1, 6, (len(table), 2))
     table = table.assign(bedrooms=rooms[:, 0], other_rooms=rooms[:, 1], rooms=rooms.sum(axis=1))
@@ -262,7 +262,7 @@ def shares(rng: np.random.Generator) -> Made:
 
 
 def unequal(rng: np.random.Generator) -> Made:
-    """A total with another factor for each amount, exactly."""
+    """A total with a different factor for each amount, exactly."""
     table = policies(rng)
     parts = premiums(rng, table, 4).round(2)
     price = (parts * rng.uniform(0.6, 1.4, 4)).sum(axis=1).round(2)
@@ -270,7 +270,7 @@ def unequal(rng: np.random.Generator) -> Made:
 
 
 def other_contract(rng: np.random.Generator) -> Made:
-    """Amounts of another contract, and a price of few values."""
+    """Amounts of another contract, and a price with few values."""
     table = policies(rng)
     parts = premiums(rng, table, 8).round(2)
     price = table["power"].map(lambda power: 120 + 9 * power) * (1 + 0.3 * (table["region"] < "C"))
@@ -284,7 +284,7 @@ def glm(rng: np.random.Generator) -> Made:
 
 
 def counts(rng: np.random.Generator) -> Made:
-    """Claims of the coming year beside counts of three years before."""
+    """Claims of the coming year, and claim counts of the three previous years."""
     table = policies(rng)
     before = {f"claims_year_{k}": rng.poisson(0.2, len(table)) for k in (1, 2, 3)}
     table = table.assign(**before)
@@ -307,7 +307,7 @@ def small(rng: np.random.Generator) -> Made:
 
 
 def last_price(rng: np.random.Generator) -> Made:
-    """The price of the year before and its index, beside a new price with its own factors."""
+    """Last year's price and its index, and a new price with factors of its own."""
     table = policies(rng)
     last = (150 + rng.gamma(4, 60, len(table))).round(2)
     table = table.assign(last_price=last, index_in_percent=rng.choice([2.0, 3.5, 5.0], len(table)))
@@ -339,7 +339,7 @@ def make(maker: Maker, number: int = 0, shift: int = 0) -> Case:
 
 
 def tables(shift: int = 0) -> Iterator[Case]:
-    """Thirty tables with sums, ten tariffs and thirty other honest tables."""
+    """Thirty tables with sums, ten tariffs and thirty other tables without leaks."""
     for maker in (*SUMS, *TARIFFS, *OTHERS):
         for number in range(1 if maker in TARIFFS else 3):
             yield make(maker, number, shift)

@@ -1,9 +1,9 @@
-"""Eighty leak tables by a third author, who had read no line of the leak check and none of its results.
+"""Eighty leak tables by a third author, who had not read any line of the leak check or its results.
 
-Twenty tables hold a column that gives the target away for certain (two of each of ten kinds), twenty hold one
-to be suspicious of (known only after the event, or made from the target with noise), forty are honest, many
-of them with strong features. Twelve lines of business are simulated with frailty and honest noise, with names
-in ten languages; the leaks are put on top. Every table has its own seed, fixed before the first run.
+Twenty tables contain a column that reveals the target for certain (two of each of ten kinds), twenty contain
+a suspicious column (known only after the event, or made from the target with noise), and forty have no leak,
+many of them with strong features. Twelve lines of business are simulated with frailty and noise, with names
+in ten languages; the leaks are added afterwards. Every table has a separate seed, fixed before the first run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rng = np.random.Generator
 
 @dataclass
 class Book:
-    """A simulated book of business, before any leak: `mean` is the expected target, `frail` isn't seen."""
+    """A simulated portfolio before any leak: `mean` is the expected target, `frail` is unobserved."""
 
     frame: pd.DataFrame
     target: str
@@ -39,7 +39,7 @@ class Book:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.frame)
 
     def of(self, plain: str) -> pd.Series:
@@ -58,7 +58,7 @@ class Book:
 
 
 def book(rng: Rng, columns: dict, words: str, mean: np.ndarray, frail: np.ndarray, holes: str = "") -> Book:
-    """Name the columns in the words of one language; leave holes in some. Keys y, s and w are roles."""
+    """Name the columns in one language, and set some cells to missing. Keys y, s and w are roles."""
     names = dict(zip(columns, words.split(), strict=True))
     frame = pd.DataFrame({names[k]: v for k, v in columns.items()})
     for k in holes.split():
@@ -72,12 +72,12 @@ def ages(rng: Rng, n: int, low: int = 18, high: int = 90) -> np.ndarray:
 
 
 def at_risk(rng: Rng, n: int) -> np.ndarray:
-    """Draw days at risk, most often the whole year, as parts of a year."""
+    """Draw days at risk as fractions of a year, most often the whole year."""
     return np.where(rng.random(n) < 0.6, 365, rng.integers(10, 365, n)) / 365
 
 
 def frailty(rng: Rng, n: int, shape: float = 2.0) -> np.ndarray:
-    """Draw what no column tells, with mean 1."""
+    """Draw an unobserved factor with mean 1."""
     return rng.gamma(shape, 1 / shape, n)
 
 
@@ -88,13 +88,13 @@ def pick(rng: Rng, n: int, text: str, shares: list[float] | None = None) -> np.n
 
 
 def effect(words: np.ndarray, spread: float) -> np.ndarray:
-    """Give every word its own effect on the log scale, in the order of the alphabet."""
+    """Give every word an effect on the log scale, in alphabetical order."""
     levels, code = np.unique(words.astype(str), return_inverse=True)
     return np.linspace(-spread, spread, len(levels))[code]
 
 
 def costs(rng: Rng, counts: np.ndarray, mean: np.ndarray, shape: float = 1.2) -> np.ndarray:
-    """Draw the sum of so many claims, in cents."""
+    """Draw the sum of the given number of claims, in cents."""
     return np.round(rng.gamma(np.maximum(shape * counts, 1e-9), mean / shape) * (counts > 0), 2) + 1.0 * (
         counts > 0
     )
@@ -126,7 +126,7 @@ def motor(rng: Rng, n: int, lang: str) -> Book:
 
 
 def repairs(rng: Rng, n: int, lang: str) -> Book:
-    """Sizes of motor claims, a row a claim."""
+    """Sizes of motor claims, one row per claim."""
     age, frail = ages(rng, n), np.exp(rng.normal(0, 0.35, n))
     value = np.round(np.exp(rng.normal(9.6, 0.5, n)), -1)
     cause = pick(rng, n, "collision glass hail parking theft", [0.4, 0.25, 0.05, 0.25, 0.05])
@@ -351,7 +351,7 @@ def defaults(rng: Rng, n: int, lang: str) -> Book:
 
 
 def fire(rng: Rng, n: int, lang: str) -> Book:
-    """Sizes of fire claims of firms, a row a claim, that follow the sum insured."""
+    """Sizes of fire claims of firms, one row per claim, which depend on the sum insured."""
     age, frail = ages(rng, n, 25, 75), np.exp(rng.normal(0, 0.2, n))
     insured = np.round(np.exp(rng.normal(12, 1.2, n)), -3)
     brigade = np.round(rng.gamma(2, 4, n), 1)
@@ -395,7 +395,7 @@ def noisy(rng: Rng, values: np.ndarray, spread: float) -> np.ndarray:
 
 
 def bands(values: np.ndarray, count: int) -> np.ndarray:
-    """Cut into bands of one size: 0, 1, ..."""
+    """Cut into bands of equal size: 0, 1, ..."""
     return np.floor(pd.Series(values).rank(method="first", pct=True).to_numpy() * count * 0.999999).astype(
         int
     )
@@ -421,12 +421,12 @@ def between(rng: Rng, b: Book, begin: str, end: str, form: str | None) -> set[st
 
 
 def holes(rng: Rng, values: np.ndarray, share: float) -> np.ndarray:
-    """Lose a share of cells."""
+    """Set a share of cells to missing."""
     return np.where(rng.random(len(values)) < share, np.nan, values)
 
 
 def overfitted(b: Book) -> np.ndarray:
-    """Score the rows that a tree was grown on."""
+    """Score the rows that were used to grow a tree."""
     x = pd.get_dummies(b.frame.drop(columns=[b.target])).fillna(-1)
     w = b.frame[b.exposure].to_numpy(float) if b.exposure else np.ones(b.n)
     tree = DecisionTreeRegressor(min_samples_leaf=4, random_state=0).fit(x, b.y / w, sample_weight=w)
@@ -434,12 +434,12 @@ def overfitted(b: Book) -> np.ndarray:
 
 
 def visits(rng: Rng, b: Book, idle: float, busy: float) -> np.ndarray:
-    """Count letters, calls or visits: few without a claim, many with one."""
+    """Count letters, calls or visits: few without a claim, many with a claim."""
     return rng.poisson(np.where(b.y > 0, busy, idle))
 
 
 def court(rng: Rng, b: Book) -> np.ndarray:
-    """Draw how far a dispute went: further the dearer the claim, and now and then without any."""
+    """Draw how far a dispute went: further for expensive claims, and occasionally without a claim."""
     depth = np.where(b.y > 0, np.log1p(b.y) / 4 + rng.normal(0, 0.4, b.n), rng.normal(-0.5, 0.6, b.n))
     return np.array(["none", "letter", "lawyer", "court"], dtype=object)[np.digitize(depth, [0.9, 1.9, 2.4])]
 
@@ -633,7 +633,7 @@ SUSPECT: list[Spec] = [
 
 
 def honest(*steps: Callable[[Rng, Book], object]) -> Plant:
-    """Apply steps that plant nothing."""
+    """Apply steps that add no leak."""
 
     def plant(rng: Rng, b: Book) -> set[str]:
         for step in steps:
@@ -644,7 +644,7 @@ def honest(*steps: Callable[[Rng, Book], object]) -> Plant:
 
 
 def last_year(name: str) -> Callable[[Rng, Book], object]:
-    """Count last year's claims, of the same frailty, from the book's own mean."""
+    """Count last year's claims, with the same frailty, from the portfolio's mean."""
 
     def step(rng: Rng, b: Book) -> None:
         w = b.frame[b.exposure].to_numpy() if b.exposure else 1.0
@@ -654,7 +654,7 @@ def last_year(name: str) -> Callable[[Rng, Book], object]:
 
 
 def graded(name: str, levels: str, spread: float) -> Callable[[Rng, Book], object]:
-    """Grade the risk by what an expert sees beforehand: the mean and a part of the lasting frailty."""
+    """Grade the risk as an expert sees it in advance: the mean and a part of the lasting frailty."""
 
     def step(rng: Rng, b: Book) -> None:
         seen = np.log(b.mean) + 0.5 * np.log(b.frail + 0.05) + rng.normal(0, spread, b.n)
@@ -681,7 +681,7 @@ def region_mean(name: str, plain: str) -> Callable[[Rng, Book], object]:
 
 
 def second_age(name: str, share: float) -> Callable[[Rng, Book], object]:
-    """Give the age of a second person, missing where there is none."""
+    """Give the age of a second person, missing if there is none."""
     return lambda r, b: b.put(name, np.where(r.random(b.n) < share, ages(r, b.n), np.nan))
 
 
@@ -691,7 +691,7 @@ def ids(name: str, first: int) -> Callable[[Rng, Book], object]:
 
 
 def dated(name: str, start: str, days: int, form: str = "%Y-%m-%d") -> Callable[[Rng, Book], object]:
-    """Give a date that has nothing to do with the exposure."""
+    """Give a date that is unrelated to the exposure."""
     return lambda r, b: b.put(name, days_after(start, r.integers(0, days, b.n), form))
 
 
@@ -706,7 +706,7 @@ def only(*plain: str) -> Callable[[Rng, Book], object]:
 
 
 def zeros(name: str, share: float, size: float) -> Callable[[Rng, Book], object]:
-    """Give an amount that is 0 for most, whatever the target."""
+    """Give an amount that is mostly 0, whatever the target."""
     return lambda r, b: b.put(name, np.round(np.where(r.random(b.n) < share, r.gamma(3, size / 3, b.n), 0)))
 
 
@@ -718,7 +718,7 @@ def past_cost(name: str, new: float, power: float = 0.7) -> Callable[[Rng, Book]
 
 
 def past_claims(name: str, new: float, years: int = 3) -> Callable[[Rng, Book], object]:
-    """Count the claims of years before, of the same frailty; missing for new customers."""
+    """Count the claims of previous years, with the same frailty; missing for new customers."""
 
     def step(rng: Rng, b: Book) -> None:
         rate = 0.12 * b.mean / np.mean(b.mean)

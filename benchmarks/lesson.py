@@ -1,10 +1,10 @@
-"""The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
+"""Trained scenes of the lesson: estimates of an adversary on noise, and who pays for fairness.
 
     python -m benchmarks.lesson            writes fairdash/lab/lesson_data/*.csv again
     python -m benchmarks.lesson noise      one of noise, payers and duel
     python -m benchmarks.lesson --check    compares instead of writing; exits with 1 where something differs
 
-A scene's sentence quotes these numbers; each is a plain call of the library.
+Sentences of the scenes quote these numbers; each is the result of one call of the library.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from fairdash.storage import write_whole
 from fairdash.training.sweep import train_sweep
 from fairdash.utils.safe_csv import safe_csv
 
-#: Shuffles behind a floor.
+#: Permutations for a floor.
 SHUFFLES = 19
-#: The duel: policies, those of a step, and groups of age that its curves have.
+#: Scene with predictor and adversary: policies, policies per step, and age groups of its curves.
 ROWS_OF_DUEL, BATCH, GROUPS_OF_DUEL = 1000, 256, 15
-#: Steps of its own that the adversary takes before each step of both.
+#: Additional steps of the adversary before each joint step.
 AHEAD = 4
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
 
 
 def noise(rows: Sequence[int] = NOISE_ROWS, steps: Sequence[int] = NOISE_STEPS) -> dict[str, pd.DataFrame]:
-    """What HGR_NN reads on independent rows, on its own and on new ones, and its floor in-sample."""
+    """HGR_NN of independent rows on training and on new rows, and its in-sample floor."""
     found = []
     for n in rows:
         u, v = independent_rows(n)
@@ -64,7 +64,7 @@ def noise(rows: Sequence[int] = NOISE_ROWS, steps: Sequence[int] = NOISE_STEPS) 
 
 
 def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS) -> dict[str, pd.DataFrame]:
-    """Error, dependence and averages by age along λ, for both objectives: test rows of the page's splits."""
+    """Error, dependence and averages by age along λ for both objectives, on test rows of the splits."""
     points, profiles = [], []
     for objective in objectives:
         data, plan = household_run(objective=objective, lams=lams)
@@ -102,7 +102,7 @@ def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS)
 
 
 def duel(games: Sequence[bool] = (False, True), steps: Sequence[int] = DUEL_STEPS) -> dict[str, pd.DataFrame]:
-    """The game of a predictor and its adversary as it goes on, and with the adversary frozen on the way."""
+    """Training of a predictor against its adversary, and with the adversary frozen from some step on."""
     import torch
 
     data = fd.load_dataset("household", n=ROWS_OF_DUEL)
@@ -129,7 +129,7 @@ def duel(games: Sequence[bool] = (False, True), steps: Sequence[int] = DUEL_STEP
                     curves.append(one | means)
             rows = torch.from_numpy(rng.permutation(len(age))[:BATCH])
             batch = x[:, rows], y[:, rows], s[:, rows]
-            # The adversary keeps ahead, or the two only turn around each other.
+            # The adversary must stay ahead, because otherwise both only oscillate.
             for _ in range(0 if frozen and step >= FROZEN_AT else AHEAD):
                 j = players.forward(*batch)[-1]
                 players.ascent.step(torch.autograd.grad(j, players.ascent.parameters))
@@ -140,12 +140,12 @@ def duel(games: Sequence[bool] = (False, True), steps: Sequence[int] = DUEL_STEP
 PARTS = {"noise": noise, "payers": payers, "duel": duel}
 
 
-#: How far a value that is made again may lie from the committed one, on the same kind of processor.
+#: Tolerance for a reproduced value on the same kind of processor.
 SAME = 1e-6
 
 
 def differences(table: str, again: pd.DataFrame) -> list[str]:
-    """Columns of a committed table that are not as they are made again, each with how far they lie apart."""
+    """Columns of a committed table that are not reproduced, each with its largest difference."""
     committed = pd.read_csv(DATA / f"{table}.csv")
     if list(committed) != list(again) or len(committed) != len(again):
         return [f"{table}: other columns or rows"]

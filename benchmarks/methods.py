@@ -1,17 +1,17 @@
-"""Every method by one public protocol, fd.bench: the error of each at equal dependence, on eleven sets.
+"""Errors of all methods at equal dependence on eleven data sets, by one public protocol (fd.bench).
 
     FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.methods [--splits 10] [--hours 1.1]
     python -m benchmarks.methods --data crime --methods hsic,gdp --splits 3
     python -m benchmarks.methods --combine
 
-The first command can be stopped and begun again: it appends the rows of each split, set and method to
-results/methods_models.csv as it goes, split by split, and measures what is missing there. A set has at most
-ROWS rows, drawn at random, and `regions` twice as many. Adversarial methods take most of the time, and come
-after the others of all splits, but for `hgr_nn` on the first split. It writes
-fairdash/views/reports/methods.csv, a row a set, method, reading and level, as fd.bench gives them, of the
-splits that are done.
+The first command can be interrupted and continued: split by split, it appends the rows of each data set and
+method to results/methods_models.csv and measures what is missing. A data set has at most ROWS rows, drawn at
+random, and `regions` twice as many. Adversarial methods take most of the time and follow after the other
+methods of all splits, except `hgr_nn` on the first split. The command writes
+fairdash/views/reports/methods.csv with one row per data set, method, measure and level, as fd.bench returns
+them, for the finished splits.
 
-- `crime`, `household` (simulated, a cost without noise), `counties`: the catalogue's.
+- `crime`, `household` (simulated, a cost without noise) and `counties`, from the catalogue.
 - `pg15training` (material claims) and `freMPL1`: claims a year along the driver's age.
 - `claims_line`, `claims_u`, `claims_young` and `claims_spread`: simulated claims along age, whose mean is
   known. The error on test rows is that of the mean, without the claims' own noise.
@@ -48,10 +48,10 @@ from fairdash.views.reports.methods import RESULTS
 
 MODELS = Path(__file__).parent / "results" / "methods_models.csv"
 ROWS = 2_000
-#: Weights of adversarial methods, whose pilot would take longer than ten splits.
+#: Weights of adversarial methods, for which a pilot training would take longer than ten splits.
 LAMS = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)
 ADVERSARIAL = [name for name, each in METHODS.items() if each.adversarial]
-#: The adversarial method of the first split, along with all that have no adversary.
+#: The adversarial method trained on the first split, together with all methods without an adversary.
 FIRST = "hgr_nn"
 Array = NDArray[np.float64]
 Made = tuple[Dataset, Array | None]
@@ -82,7 +82,7 @@ def regions() -> Made:
 
 
 def crossing() -> Made:
-    """The price is independent of the age and of the sex, each by itself."""
+    """The price is independent of age and of sex, each alone."""
     age, z, noise = np.random.default_rng(0).normal(size=(3, ROWS))
     sex = np.random.default_rng(1).integers(0, 2, ROWS).astype(float)
     table = pd.DataFrame({"age": age, "sex": sex})
@@ -92,16 +92,16 @@ def crossing() -> Made:
 
 
 def claims(link: str) -> Made:
-    """One claim in five years on average; log of the mean by power, zone and `link` to age."""
+    """One claim in five years on average; its log mean depends on power, zone and, through `link`, age."""
     rng = np.random.default_rng(1)
     age, years, noise = rng.uniform(18, 85, ROWS), rng.uniform(0.2, 1, ROWS), rng.normal(size=(2, ROWS))
     away = (age - 51.5) / 19.3
     proxy = {
         "line": away + 0.7 * noise[0],
         "u": away**2 - 1 + 0.7 * noise[0],
-        # One in ten drivers.
+        # One in ten drivers is young.
         "young": 3 * (age < 25) + 0.7 * noise[0],
-        # Averages hardly follow age, and the spread does.
+        # Averages hardly depend on age, but the spread does.
         "spread": noise[0] * np.where(away > 0, 1.5, 0.3),
     }[link]
     power, zone = rng.integers(4, 13, ROWS).astype(float), rng.integers(1, 7, ROWS)
@@ -129,7 +129,7 @@ DATA: dict[str, Callable[[], Made]] = {
 
 
 def methods_of(dataset: Dataset) -> list[str]:
-    """Every method that suits a set; with one attribute `ccdcov` is `jdcov`."""
+    """Every method that suits a data set; with one attribute `ccdcov` equals `jdcov`."""
     every = default_methods(dataset, default_settings(dataset).loss_function)
     return [each for each in every if each != "ccdcov" or dataset.sensitive.shape[1] > 1]
 
@@ -137,7 +137,7 @@ def methods_of(dataset: Dataset) -> list[str]:
 def measured(
     data: Sequence[str], methods: Sequence[str] | None, n_splits: int, done: pd.DataFrame
 ) -> Iterator[pd.DataFrame]:
-    """Rows of the models of each split, set and method that are not among `done`, ascending by split."""
+    """Rows of the models of each split, data set and method that are not in `done`, ordered by split."""
     made = {name: DATA[name]() for name in data}
     lams = {(name, method): LAMS for name in made for method in ADVERSARIAL}
     for key, own in done[done["lam"] > 0].groupby(["data", "method"]):
@@ -174,7 +174,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", type=Path, default=MODELS)
     parser.add_argument("--combine", action="store_true", help="make the results, and measure nothing")
     options = parser.parse_args(argv)
-    warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    warnings.simplefilter(
+        "ignore", UserWarning
+    )  # warnings about levels that the training rows of a split lack
     there = options.models.exists()
     done = pd.read_csv(options.models) if there else pd.DataFrame(columns=["data", "method", "lam", "split"])
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""The page docs/methods.md, made from the bench's results: python -m benchmarks.methods_tables."""
+"""Generate the page docs/methods.md from the bench's results: python -m benchmarks.methods_tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit small models of many libraries, and export each as its library can; needs no fairdash.
+"""Fit small models of many libraries and export each in its library's formats; needs no fairdash.
 
     python -m venv env
     env/bin/pip install catboost==1.2.10 lightgbm==4.7.0 xgboost==3.2.0 scikit-learn==1.9.0 \\
@@ -7,10 +7,10 @@
     apt-get install -y --no-install-recommends r-base-core r-cran-rpart default-jre-headless
     env/bin/python benchmarks/model_exports.py FOLDER [--few]
 
-Writes FOLDER/exports.csv, a row a pair of model and file (library, version, model, file, name, inputs, and
-why there is none), FOLDER/portfolio.csv, with what each model's own ``predict`` gives, and the files, which
-`benchmarks.model_files` reads. With ``--few`` it leaves out ONNX and pickles: tests/auditing/exported/own has
-what this wrote.
+Writes FOLDER/exports.csv, one row per pair of model and file (library, version, model, file, name, inputs,
+and the reason if there is no file), FOLDER/portfolio.csv with the predictions of each model by its library,
+and the files, which `benchmarks.model_files` reads. With ``--few`` it leaves out ONNX and pickles;
+tests/auditing/exported/own contains the output of this option.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ COUNTS = rng.poisson(RATE).astype(float)
 COSTS = np.where(COUNTS > 0, rng.gamma(np.maximum(COUNTS, 1) * 2) * 100, 0.0)
 AMOUNTS = rng.gamma(2, 50 * RATE)
 X = PORTFOLIO[FEATURES].to_numpy(np.float32)
-#: Library, model, target, how it is fitted, and its exports by the file's ending.
+#: Export functions by file extension.
 Exports = dict[str, Callable[[Any, Path], None]]
 
 
@@ -171,13 +171,13 @@ def models() -> list[tuple[str, str, np.ndarray, Any, Exports]]:
     return made
 
 
-#: Library and version, name, the fitted model, what its own predict gives, its exports, and its inputs.
+#: Library and version, name, the fitted model, its library's predictions, its exports, and its inputs.
 Made = tuple[str, str, str, Any, np.ndarray, Exports, list[str]]
 NAMED = [*FEATURES, "region"]
 
 
 def fitted_models() -> Iterator[Made]:
-    """Yield the models of one array, fitted."""
+    """Yield the models that take an array, fitted."""
     for library, name, y, model, exports in models():
         fitted = model.fit(X, y)
         told = fitted.predict_proba(X)[:, 1] if hasattr(fitted, "predict_proba") else fitted.predict(X)
@@ -185,7 +185,7 @@ def fitted_models() -> Iterator[Made]:
 
 
 def boosted_by_name() -> Iterator[Made]:
-    """Yield boosted trees of a frame with levels, and those whose file leaves something out."""
+    """Yield boosted trees of a frame with levels, also trees whose file omits some information."""
     import lightgbm
     import xgboost
     from catboost import CatBoostRegressor
@@ -253,12 +253,12 @@ def boosted_by_name() -> Iterator[Made]:
 
 
 def _poisson(y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient and Hessian of the Poisson deviance with a log link: an objective of one's own."""
+    """Gradient and Hessian of the Poisson deviance with a log link, as a custom objective."""
     return np.exp(score) - y, np.exp(score)
 
 
 def glms() -> Iterator[Made]:
-    """Yield GLMs as tables and PMML: of glum, statsmodels and R, and as SAS and R's pmml document theirs."""
+    """Yield GLMs as tables and PMML: of glum, statsmodels and R, and in formats of SAS and R's pmml."""
     import glum
     import statsmodels.api as sm
     import statsmodels.formula.api as smf
@@ -313,7 +313,7 @@ def _effects(params: pd.Series, frame: pd.DataFrame) -> list[tuple[str, str, flo
 
 
 def _as_genmod(params: pd.Series, frame: pd.DataFrame, _: str, path: Path) -> None:
-    """ParameterEstimates of PROC GENMOD, as ODS OUTPUT writes it."""
+    """The table ParameterEstimates of PROC GENMOD, as written by ODS OUTPUT."""
     rows = [("Intercept", "", 1, params["Intercept"])]
     rows += [(name, level, int(beta != 0), beta) for name, level, beta in _effects(params, frame)]
     rows.append(("Scale", "", 0, 1.0))
@@ -321,7 +321,7 @@ def _as_genmod(params: pd.Series, frame: pd.DataFrame, _: str, path: Path) -> No
 
 
 def _as_factors(params: pd.Series, frame: pd.DataFrame, _: str, path: Path) -> None:
-    """Base rate and relativities: one long sheet as CSV, a sheet for each factor as XLSX."""
+    """Base rate and relativities: one long table as CSV, one sheet per factor as XLSX."""
     base, effects = float(np.exp(params["Intercept"])), _effects(params, frame)
     if path.suffix == ".csv":
         rows = [("Base rate", "", base), *((name, level, float(np.exp(b))) for name, level, b in effects)]
@@ -368,7 +368,7 @@ def _as_pmml(params: pd.Series, frame: pd.DataFrame, family: str, path: Path) ->
     path.write_text(out.getvalue(), encoding="utf-8")
 
 
-#: R fits what R's users fit, and saves it as they do.
+#: Models that R users typically fit and save.
 _OF_R = """
 d <- read.csv("rows.csv", stringsAsFactors = TRUE)
 m <- glm(claims ~ region + band, poisson, d)
@@ -411,7 +411,7 @@ def of_r() -> Iterator[Made]:
             yield f"R {name}", release, "poisson", None, told[name].to_numpy(), exports, inputs
 
 
-#: Objectives whose files differ from others' by numbers alone.
+#: Objectives whose files differ only in numbers.
 ALIKE = (
     "MAE Quantile:alpha=0.9 Huber:delta=20 LogCosh regression_l1 quantile mape reg:absoluteerror "
     "reg:pseudohubererror reg:squaredlogerror"
@@ -434,7 +434,7 @@ def main() -> None:
             file, why = f"{len(rows):03d}.{ending}", ""
             try:
                 export(model, folder / file)
-            except Exception as error:  # What an exporter refuses is a result.
+            except Exception as error:  # A refusal by an exporter is a result.
                 file, why = "", f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
             rows.append(
                 {"library": library, "version": release, "model": name, "file": ending, "name": file}

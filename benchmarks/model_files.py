@@ -1,10 +1,10 @@
-"""How fairdash reads models as real libraries export them: on which scale, or why not.
+"""How fairdash reads models that libraries export: the scale of the predictions, or the reason for a refusal.
 
     python -m benchmarks.model_files FOLDER
 
-FOLDER is what benchmarks/model_exports.py has written. Each file is priced as an audit prices it, which is
-told its columns and no more, and compared with what the library's own ``predict`` gives. Writes
-results/model_files.csv, a row a pair of model and file; docs/audit.md shows it.
+benchmarks/model_exports.py writes FOLDER. Each file is priced as in an audit that knows only its columns, and
+the prices are compared with the predictions of the library. Writes results/model_files.csv, one row per pair
+of model and file, which docs/audit.md shows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PRICE, EXP, ASKED, REFUSED, NONE = "the price", "exp of it, said", "asked", "ref
 
 
 def read(folder: Path, row: pd.Series, portfolio: pd.DataFrame) -> dict[str, object]:
-    """What fairdash makes of a file: how it is read, the largest relative difference, and the words."""
+    """How fairdash reads a file: the kind of reading, the largest relative difference, and the notes."""
     column = f"{row['library']} {row['model']}"
     if not row["name"]:
         return {"read": NONE, "difference": None, "words": row["why"]}
@@ -39,7 +39,7 @@ def read(folder: Path, row: pd.Series, portfolio: pd.DataFrame) -> dict[str, obj
         return {"read": how, "difference": None, "words": str(error)}
     off = ((frame["price"] - portfolio[column]).abs() / portfolio[column].abs().mean()).max()
     differs = notes[0].startswith(DIFFERS)
-    # What an audit says without a column to compare with.
+    # Notes of an audit without a column of predictions to compare.
     alone = [note for note in notes[1:] if "order" not in note]
     is_exp = any("exp of the model's output" in note for note in alone)
     how = (ASKED if alone else "differs, silent") if differs else EXP if is_exp else PRICE
@@ -47,7 +47,7 @@ def read(folder: Path, row: pd.Series, portfolio: pd.DataFrame) -> dict[str, obj
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """Return the table of docs/audit.md: how many pairs of each library and file are read how."""
+    """Return the table of docs/audit.md: the number of models by library, file and kind of reading."""
     lines = ["| library | file | pairs | read as | largest difference |", "|---|---|---|---|---|"]
     for (library, version, file), part in table.groupby(["library", "version", "file"], sort=False):
         counts = part["read"].value_counts()
@@ -59,7 +59,7 @@ def page_lines(table: pd.DataFrame) -> list[str]:
 
 
 def main() -> None:
-    # In this process: another for each of the files takes minutes, and reads them by the same functions.
+    # Read in this process: separate processes take minutes and call the same functions.
     model_answers.ForeignModel = read_model
     folder = Path(sys.argv[1])
     rows = pd.read_csv(folder / "exports.csv", keep_default_na=False)

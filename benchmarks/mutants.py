@@ -1,17 +1,17 @@
-"""Which faults do the tests notice? 300 small faults, drawn by a seed over all folders of fairdash.
+"""Which faults do the tests detect? 300 small faults, drawn by a seed from all folders of fairdash.
 
     python -m benchmarks.mutants draw
     python -m benchmarks.mutants judge --processes 12 --minutes 25
 
-``draw`` writes results/mutants.csv. ``judge`` copies the working tree into ``--work``, runs every file of
-tests once there to learn which tests pass and which lines each of them carries out, and then takes the faults
-in the order of a seed: for each the tests of ``make test`` that carry out its line, the quickest first, until
-one fails, and if none does the variants, which ``make test-all`` adds. It writes results/mutants_judged.csv.
-Tests of browsers, several machines and fresh environments take no part, and what other processes carry out
-(workers, servers) is not seen. A test that also fails without the fault is left out.
+``draw`` writes results/mutants.csv. ``judge`` copies the working tree into ``--work``, runs every test file
+once there to learn which tests pass and which lines each test executes, and then takes the faults in random
+order. For each fault it runs the tests of ``make test`` that execute its line, the fastest first, until one
+fails; if none fails, it also runs the variants of ``make test-all``. It writes results/mutants_judged.csv.
+Tests with browsers, several machines and fresh environments are excluded, and code that other processes
+(workers, servers) execute is not traced. Tests that also fail without the fault are excluded.
 
-A row of the list is a place in the code of its day: draw anew before judging later code. The committed
-results are of 479c2979.
+A row of the list is a place in the code at that time, so faults must be drawn again before later code is
+judged. The committed results are for commit 479c2979.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PAIRS = (
     (ast.And, ast.Or),
 )
 FLIPPED: dict[type, type] = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-#: Given to pytest: a context for each test, and for what it shares the file or folder of the fixture.
+#: pytest plugin: one coverage context per test, and one for shared fixtures with their file or folder.
 CONTEXTS = """
 import os
 import coverage
@@ -76,7 +76,7 @@ def pytest_runtest_logreport(report):
 
 
 def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Kinds of fault that a piece of code can have, with the piece that has it."""
+    """Kinds of fault that are possible in a piece of code, with the changed piece."""
     other = copy.deepcopy(node)
     if isinstance(other, ast.Compare) and len(other.ops) == 1:
         other.ops = [FLIPPED[type(other.ops[0])]()]
@@ -94,7 +94,7 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All that runs: no annotations, and nothing in a formatted text, which has no place of its own."""
+    """All executed code, without annotations and without parts of f-strings, which have no position."""
     yield tree
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns") or isinstance(tree, ast.JoinedStr):
@@ -105,7 +105,7 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants_of(path: Path) -> Iterator[dict[str, object]]:
-    """Every fault that one line of a file can have, as a row: its place, its kind, and the code instead."""
+    """Every possible fault in one line of a file, as a row: its place, its kind, and the new code."""
     for node in _nodes(ast.parse(path.read_bytes())):
         if getattr(node, "lineno", None) is None or node.lineno != node.end_lineno:
             continue
@@ -122,7 +122,7 @@ def mutants_of(path: Path) -> Iterator[dict[str, object]]:
 
 
 def draw() -> pd.DataFrame:
-    """The list, drawn by the seed: some of each folder, then of all."""
+    """The list, drawn by the seed: first some faults per folder, then from all folders."""
     found = [row for path in sorted((ROOT / "fairdash").rglob("*.py")) for row in mutants_of(path)]
     random.Random(SEED).shuffle(found)
     table = pd.DataFrame(found)
@@ -132,22 +132,23 @@ def draw() -> pd.DataFrame:
 
 
 def mutated(source: bytes, mutant: pd.Series) -> bytes:
-    """The file's text with the fault in it."""
+    """Text of the file with the fault."""
     lines = source.splitlines(keepends=True)
     line = lines[mutant["line"] - 1]
     lines[mutant["line"] - 1] = line[: mutant["start"]] + mutant["code"].encode() + line[mutant["end"] :]
     return b"".join(lines)
 
 
-#: What a machine without a browser and PostgreSQL can run.
+#: Tests that a machine without browser and PostgreSQL can run.
 _MARKS = "not processes and not fresh and not browser"
-#: Seconds: of tests that are tried on a fault, and until what does not end has noticed it.
+#: Limits in seconds: for testing one fault, for one run (a longer run counts as detection), and for tracing a
+#: test file.
 _MAX_TRIED, _MAX_WAITED, _MAX_LEARNED = 100, 200, 600
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)
 
 
 class Tree:
-    """A copy of the project in which tests run, one process at a time."""
+    """A copy of the project for running tests, one process at a time."""
 
     def __init__(self, folder: Path, source: Path = ROOT) -> None:
         self.folder = folder
@@ -159,7 +160,7 @@ class Tree:
     def pytest(
         self, *given: str, before: Sequence[str] = (), seconds: float = _MAX_WAITED, **more: str
     ) -> tuple[int, str]:
-        """Exit code and output of pytest; 124 if it does not end."""
+        """Exit code and output of pytest; 124 if the time limit is reached."""
         path = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
         process = subprocess.Popen(
             [sys.executable, "-m", *before, "pytest", "-q", "-p", "no:cacheprovider", *given],
@@ -182,7 +183,7 @@ class Tree:
         return self.folder / f".outcomes_{file.replace('/', '_')}"
 
     def learn(self, file: str) -> str:
-        """Run a file of tests, and keep what passed and what each test carried out."""
+        """Run a file of tests, and store the passing tests and the lines that each of them executes."""
         log = self.log_of(file)
         coverage = ("coverage", "run", "--source=fairdash", "-m")
         kept = {"MUTANTS_LOG": str(log), "COVERAGE_FILE": f"{log}.coverage", "COVERAGE_CORE": "ctrace"}
@@ -191,7 +192,7 @@ class Tree:
         return file
 
     def learned(self, file: str, sources: Sequence[str]) -> tuple[dict[str, float], dict[Any, set[str]]]:
-        """Seconds of the file's tests that pass; and (source, line) to those that carry it out."""
+        """Seconds of the file's passing tests; and for each (source, line), the tests that execute it."""
         from coverage import CoverageData
 
         log = self.log_of(file)
@@ -203,14 +204,14 @@ class Tree:
         data.read()
         for source in sources:
             for line, contexts in data.contexts_by_lineno(str(self.folder / source)).items():
-                # Fixtures that tests share are carried out for all below them.
+                # Shared fixtures count as executed by every test in their folder or file.
                 shared = tuple(each for each in contexts if each and "::" not in each)
                 own = {name for name in passed if name in contexts or name.startswith(shared)}
                 covering[source, line] = own
         return passed, covering
 
     def killer(self, mutant: pd.Series, tests: Sequence[str]) -> str:
-        """The first of the tests that fails with the fault and passes without it; empty if none does."""
+        """The first test that fails with the fault and passes without it; empty if no test does."""
         path, left, begun = self.folder / mutant["file"], list(tests), 3
         source, chosen = path.read_bytes(), self.folder / ".chosen"
         while left and begun:
@@ -225,7 +226,7 @@ class Tree:
                 return ""
             failed = _FAILED.search(output)
             if failed is None:
-                # It does not end, or nothing can be imported.
+                # The test run does not end, or an import fails.
                 return f"exit {code}"
             chosen.write_text(failed[1], encoding="utf-8")
             if self.pytest(f"@{chosen}")[0] == 0:
@@ -235,7 +236,7 @@ class Tree:
 
 
 def judge(work: Path, processes: int, minutes: float) -> pd.DataFrame:
-    """Mutants with the tests that carry out their line and the one that notices them."""
+    """Faults with the tests that execute their line and the test that detects them."""
     ends, base = time.monotonic() + 60 * minutes, Tree(work / "base")
     _, listed = base.pytest("--collect-only", "-m", f"{_MARKS} and not variant")
     quick = {line.strip() for line in listed.splitlines() if "::" in line}
@@ -285,7 +286,7 @@ def judge(work: Path, processes: int, minutes: float) -> pd.DataFrame:
 
 
 def main() -> None:
-    """The command: see the module."""
+    """Run the command described in the module's docstring."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

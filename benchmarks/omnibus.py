@@ -1,16 +1,17 @@
-"""The verdict's two errors: its power on links of every kind, and its false alarms where there is none.
+"""Error rates of the verdict: its power on links of every kind, and its false alarms without a link.
 
     OMP_NUM_THREADS=1 python -m benchmarks.omnibus [power size multipliers splits seconds]
         [--shard 0/1] [--write]
 
-Power: 300 data sets of 300 rows of each link of :mod:`benchmarks.hard_links`, beside the test of each measure
-alone. Size: 2,000 independent data sets of each of eight laws. Multipliers: power and size of what takes the
-place of permutations above 20,000 rows, on the same data beside them. Splits: the verdict of a run, on test
-rows of five random splits of 1,994 rows, at a true correlation ρ. Seconds: processor time of one test.
+Power: 300 data sets of 300 rows for each link of :mod:`benchmarks.hard_links`, compared with the test of each
+measure alone. Size: 2,000 independent data sets for each of eight distributions. Multipliers: power and size
+of the random signs that replace permutations above 20,000 rows, compared on the same data. Splits: the
+verdict of a run, on test rows of five random splits of 1,994 rows, at a true correlation ρ. Seconds:
+processor time of one test.
 
-A data set's seed is its number. What a shard has counted is kept in results/omnibus_parts/ and not counted
-again, so that it may be stopped, and shards may run on several machines. The tables results/omnibus_*.csv are
-written from what there is (with --write nothing further is counted).
+The seed of a data set is its number. Finished counts are stored in results/omnibus_parts/ and not computed
+again, so a run may be interrupted and shards may run on several machines. The tables results/omnibus_*.csv
+are written from the stored counts (with --write nothing else is counted).
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ RESULTS = Path(__file__).parent / "results"
 PARTS = RESULTS / "omnibus_parts"
 LEVEL = 0.05
 ROWS, SETS_OF_POWER, SETS_OF_SIZE = 300, 300, 2000
-#: Data sets whose counts are kept together.
+#: Number of data sets whose counts are stored together.
 BATCH = 100
-#: Rows of the comparison with multipliers: below the number that they are for, where they are worse.
+#: Rows of the comparison with random signs, fewer than the number from which they are used, because they are
+#: less accurate there.
 ROWS_OF_MULTIPLIERS, SETS_OF_MULTIPLIERS = 2000, 200
-#: Coefficient of v in u there: the power should lie between 0 and 1.
+#: Coefficient of v in u for this comparison, such that the power is between 0 and 1.
 WEAK = 0.08
 
 
@@ -96,7 +98,7 @@ LAWS: dict[str, Callable[[np.random.Generator, int], Sample]] = {
 
 
 def power(name: str, seeds: range) -> dict[str, float]:
-    """Data sets of a link in which it is found; by the test, and by each measure alone."""
+    """Number of data sets in which a link is found, by the joint test and by each measure alone."""
     found = dict.fromkeys(("found", *COMPONENTS), 0.0)
     for seed in seeds:
         u, v = LINKS[name].draw(np.random.default_rng([17, seed]), ROWS)
@@ -107,7 +109,7 @@ def power(name: str, seeds: range) -> dict[str, float]:
 
 
 def size(name: str, seeds: range) -> dict[str, float]:
-    """Independent data sets of a law in which a link is found."""
+    """Number of independent data sets in which a link is found."""
     found = 0.0
     for seed in seeds:
         u, v, weight, groups = LAWS[name](np.random.default_rng([23, seed]), ROWS)
@@ -123,7 +125,7 @@ def _is_found(u: Array, v: Array, weight: Array | None, groups: NDArray[np.intp]
 
 
 def multipliers(name: str, seeds: range) -> dict[str, float]:
-    """Data sets in which a link is found by permutations, and by multipliers."""
+    """Number of data sets in which a link is found, by permutations and by random signs."""
     found = {"by_permutations": 0.0, "by_multipliers": 0.0}
     law, _, linked = name.partition(", ")
     for seed in seeds:
@@ -140,7 +142,7 @@ def multipliers(name: str, seeds: range) -> dict[str, float]:
 
 
 def splits(name: str, seeds: range) -> dict[str, float]:
-    """Of groups of tables of a correlation ρ those tables in which the verdict finds a link."""
+    """Number of tables with correlation ρ in which the verdict finds a link, by group of tables."""
     found = 0.0
     for group in seeds:
         frame = simulated(float(name), group, ("pearson",))
@@ -149,7 +151,7 @@ def splits(name: str, seeds: range) -> dict[str, float]:
     return {"found": found}
 
 
-#: What is counted: how, of which names, how many data sets, and how many are counted together.
+#: Name of a study, mapped to its function, cases, number of data sets, and data sets per stored count.
 STUDIES: dict[str, tuple[Callable[[str, range], dict[str, float]], list[str], int, int]] = {
     "power": (power, list(LINKS), SETS_OF_POWER, BATCH),
     "size": (size, list(LAWS), SETS_OF_SIZE, BATCH),
@@ -164,7 +166,7 @@ STUDIES: dict[str, tuple[Callable[[str, range], dict[str, float]], list[str], in
 
 
 def batches(study: str) -> Iterator[tuple[str, range, Path]]:
-    """Name, seeds and file of everything that a study counts."""
+    """Name, seeds and file of every count of a study."""
     _, names, sets, batch = STUDIES[study]
     for name in names:
         for start in range(0, sets, batch):
@@ -173,7 +175,7 @@ def batches(study: str) -> Iterator[tuple[str, range, Path]]:
 
 
 def count(study: str, *, shard: int, shards: int) -> None:
-    """Count what has not been counted of one shard."""
+    """Compute the missing counts of one shard."""
     of = STUDIES[study][0]
     for k, (name, seeds, path) in enumerate(batches(study)):
         if k % shards != shard or path.exists():
@@ -184,7 +186,7 @@ def count(study: str, *, shard: int, shards: int) -> None:
 
 
 def write(study: str) -> None:
-    """The table of what has been counted of a study; how many data sets that is stands in it."""
+    """The table of a study's stored counts, with the number of data sets."""
     paths = [path for _, _, path in batches(study)]
     if not (counted := [path for path in paths if path.exists()]):
         return
@@ -198,7 +200,7 @@ def write(study: str) -> None:
 
 
 def seconds() -> None:
-    """Processor seconds of one test by the number of rows; write them."""
+    """Processor seconds of one test by the number of rows; writes them."""
     rows = []
     for n in (300, 2000, MAX_PERMUTED_ROWS, 100_000):
         u, v = np.random.default_rng(n).normal(size=(2, n))

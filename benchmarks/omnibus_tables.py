@@ -140,20 +140,20 @@ SHUFFLED = "permutations of v, of whole policies with groups"
 
 
 def sizes(file: str, by: str, column: str, *kept: str) -> str:
-    """Measured sizes by kind of sample."""
+    """Measured false-alarm rates by kind of sample."""
     found = pd.read_csv(RESULTS / file).set_index(by)[column]
     return "; ".join(f"{name} {100 * found[name]:.1f} %" for name in kept or found.index)
 
 
 def of_audit(name: str) -> str:
-    """Measured sizes of a p-value in :mod:`benchmarks.p_values`."""
+    """Measured false-alarm rates of a p-value in :mod:`benchmarks.p_values`."""
     table = pd.read_csv(RESULTS / "p_values.csv")
     found = table[table["p_value"] == name].set_index("sample")["at_0.05"]
     return "; ".join(f"{sample} {100 * size:.1f} %" for sample, size in found.items())
 
 
 def places() -> Iterator[tuple[str, str, str, str]]:
-    """Where a p-value is shown, its hypothesis, its test, and its measured size."""
+    """Places that show a p-value, with its hypothesis, its test, and its measured false-alarm rate."""
     verdicts = "audit, `p_value` and “no gap”, "
     omnibus = sizes("omnibus_size.csv", "size", "found")
     equal = pd.read_csv(RESULTS / "conditional.csv").query(

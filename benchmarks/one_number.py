@@ -1,11 +1,11 @@
-"""How far the number that fairdash shows, corrected ``hgr_spline``, is from the truth: weak links above all.
+"""Error of the displayed dependence, corrected ``hgr_spline``, above all for weak links.
 
     OMP_NUM_THREADS=1 python -m benchmarks.one_number
 
-200 samples of each law of :mod:`benchmarks.one_number_laws` (600 without a link) at 300, 1,000, 2,000 and
-10,000 rows. Root mean squared errors of the corrected and of the cross-fitted value (clipped at 0), and how
-often the corrected one is 0. results/one_number_before.csv has the corrected value of commit 9ba3690 on
-the same samples. Writes results/one_number.csv; README and docs read it.
+200 samples of each distribution in :mod:`benchmarks.one_number_laws` (600 without a link) with 300, 1,000,
+2,000 and 10,000 rows. The study reports root mean squared errors of the corrected and of the cross-fitted
+value (clipped at 0), and how often the corrected value is 0. results/one_number_before.csv has the corrected
+value of commit 9ba3690 on the same samples. Writes results/one_number.csv, which README and docs read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PLACE, BEFORE = RESULTS / "one_number.csv", RESULTS / "one_number_before.csv"
 POWER = RESULTS / "one_number_power.csv"
 ROWS = (300, 1_000, 2_000, 10_000)
 _LAW = ["family", "law", "truth", "rows"]
-#: Truths at which the power of the test is asked.
+#: True values at which the power of the test is computed.
 _TRUTHS = (0.0, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25)
 
 
 def samples(law: Law, n: int, count: int) -> tuple[Array, Array]:
-    """The samples of a law, (count, n) twice: the same at each run."""
+    """The samples of a distribution, twice (count, n), the same in every run."""
     seed = zlib.crc32(f"{law.name}{law.truth:.3f}".encode())
     drawn = [law.draw(np.random.default_rng([seed, n, k]), n) for k in range(count)]
     u, v = (np.array(each) for each in zip(*drawn, strict=True))
@@ -41,7 +41,7 @@ def samples(law: Law, n: int, count: int) -> tuple[Array, Array]:
 
 
 def rows_of(n: int, repeats: int) -> Iterator[dict[str, object]]:
-    """A row a law."""
+    """One row per distribution."""
     for law in laws():
         u, v = samples(law, n, repeats * (3 if law.truth == 0 and law.family == "independent" else 1))
         shown = hgr_spline(u, v, evaluation="corrected")
@@ -57,7 +57,7 @@ def rows_of(n: int, repeats: int) -> Iterator[dict[str, object]]:
 
 
 def power(repeats: int) -> pd.DataFrame:
-    """How often the verdict's test finds a Gaussian link of each size at 5 %."""
+    """Power of the verdict's test at 5 % for Gaussian links of different strength."""
     rows = []
     for n in (300, 1_000, 2_000):
         for truth in _TRUTHS:
@@ -72,7 +72,7 @@ def power(repeats: int) -> pd.DataFrame:
 
 
 def limit(row: pd.Series) -> float:
-    """What the error must not exceed, from the values of before on the same samples."""
+    """Upper limit of the error, from the earlier version's values on the same samples."""
     if row["family"] == "independent":
         return {300: 0.06, 2_000: 0.03}.get(row["rows"], np.inf)
     if row["family"] == "weak":

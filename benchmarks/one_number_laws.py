@@ -1,4 +1,4 @@
-"""Laws whose maximal correlation is known: weak links of four shapes, the patterns, and tables of counts."""
+"""Distributions with known maximal correlation: weak links of four shapes, patterns, contingency tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.dependence.patterns import HALF_WIDTH, PATTERNS
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
 
-#: Truths of the weak links.
+#: Maximal correlations of the weak links.
 WEAK = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 #: Noise of the patterns.
 NOISE = (1.0, 3.0, 6.0)
@@ -24,7 +24,7 @@ NOISE = (1.0, 3.0, 6.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """How to draw a sample of a law, and its exact maximal correlation."""
+    """A way to draw samples of a distribution, and its exact maximal correlation."""
 
     family: str
     name: str
@@ -33,7 +33,7 @@ class Law:
 
 
 def laws() -> Iterator[Law]:
-    """Every law of the study."""
+    """Every distribution of the study."""
     yield Law(family="independent", name="independent", truth=0.0, draw=gaussian(0.0))
     for truth in WEAK:
         yield Law(family="weak", name="gaussian", truth=truth, draw=gaussian(truth))
@@ -56,7 +56,7 @@ def laws() -> Iterator[Law]:
 
 
 def gaussian(truth: float) -> Draw:
-    """Two normal variables of that correlation."""
+    """Two normal variables with this correlation."""
 
     def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
         u, other = rng.normal(size=(2, n))
@@ -66,9 +66,9 @@ def gaussian(truth: float) -> Draw:
 
 
 def product(truth: float, a: Callable[[Array], Array], b: Callable[[Array], Array]) -> Draw:
-    """Uniform margins with the density 1 + truth · a(x) · b(y), a and b of mean 0 and variance 1.
+    """Uniform margins with the density 1 + truth · a(x) · b(y), where a and b have mean 0 and variance 1.
 
-    Its only singular value besides 1 is `truth`. Drawn by rejection.
+    `truth` is its only singular value besides 1. Drawn by rejection.
     """
     places = (np.arange(20000) + 0.5) / 20000
     most = 1 + truth * np.abs(a(places)).max() * np.abs(b(places)).max()
@@ -95,12 +95,12 @@ def _slope(x: Array) -> Array:
 
 
 def _jump(x: Array) -> Array:
-    """The top quarter against the rest."""
+    """The top quarter compared with the rest."""
     return np.where(x > 0.75, np.sqrt(3), -np.sqrt(1 / 3))
 
 
 def ring(truth: float) -> Draw:
-    """A circle with as much noise as leaves that maximal correlation."""
+    """A circle with so much noise that the maximal correlation is `truth`."""
     return Ring(float(brentq(lambda noise: ring_hgr(noise) - truth, 0.2, 3.0, xtol=1e-6))).draw
 
 
@@ -123,7 +123,7 @@ def pattern(id: str, noise: float) -> Draw:
 
 
 def table(truth: float, rows: int, columns: int) -> Draw:
-    """Levels that are equally likely, with the probabilities 1 + truth · a · b, a and b even scores."""
+    """Equally likely levels with probabilities 1 + truth · a · b, where a and b are equally spaced scores."""
     a, b = (scores / scores.std() for scores in (np.arange(k) - (k - 1) / 2 for k in (rows, columns)))
     law = 1 + truth * np.outer(a, b)
     share = (law / law.sum()).ravel()

@@ -1,9 +1,10 @@
-"""Size of every p-value of an audit: how often it is at most 5 % where its own hypothesis is true.
+"""False-alarm rate of every p-value of an audit: how often it is at most 5 % if its hypothesis is true.
 
     OMP_NUM_THREADS=1 python -m benchmarks.p_values [--samples 1000]
 
-In these samples the spread follows the attribute, tails are heavy, rows belong to policies or their exposure
-differs. Writes results/p_values.csv, a row a p-value and kind of sample; docs/verdict.md reads it.
+In these samples the spread depends on the attribute, tails are heavy, rows belong to policies or their
+exposure differs. Writes results/p_values.csv, one row per p-value and kind of sample, which docs/verdict.md
+reads.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ from fairdash.evaluation.classes import by_group, by_probability, calibration, p
 RESULTS = Path(__file__).parent / "results" / "p_values.csv"
 Array = NDArray[np.float64]
 ROWS, DELTA = 2_000, 0.05
-#: A p-value, or several by the name of what they test.
+#: A p-value, or several p-values by the name of their hypothesis.
 Tested = Callable[[np.random.Generator], "float | dict[str, float]"]
 
 
 def p_of_no_gap(y: Array, table: AuditTable) -> float:
-    """p-value of the largest gap of y along s."""
+    """p-value for the largest gap of y along s."""
     return p_of_flat(fit_curve(y, table, basis_of(table)))
 
 
 def price(rng: np.random.Generator, *, kind: str) -> float:
-    """Of no gap: prices of one mean at every s."""
+    """Hypothesis of no gap: prices with the same mean at every s."""
     s, more = rng.uniform(18, 90, ROWS), {}
     noise = np.exp((s - 54) / 36) * rng.normal(size=ROWS)
     if kind == "heavy tails":
@@ -64,7 +65,7 @@ def price(rng: np.random.Generator, *, kind: str) -> float:
 
 
 def cost(rng: np.random.Generator, *, kind: str) -> dict[str, float]:
-    """Of equal residuals, sufficiency and autocalibration: the price follows s and is the expected cost."""
+    """Equal residuals, sufficiency and autocalibration: the price depends on s and is the expected cost."""
     s, years = rng.uniform(18, 90, ROWS), np.ones(ROWS)
     expected = 100 * np.exp(0.015 * (s - 54) + 0.3 * rng.normal(size=ROWS))
     paid = expected * rng.gamma(1, 1, ROWS)
@@ -83,7 +84,7 @@ def cost(rng: np.random.Generator, *, kind: str) -> dict[str, float]:
 
 
 def among_equals(rng: np.random.Generator, *, factors: int) -> float:
-    """Of no gap among equals: price and s follow the factors, and the spread of the price follows s."""
+    """No gap given the factors: price and s depend on the factors, and the price's spread on s."""
     c = rng.normal(size=(ROWS, factors))
     s = 0.6 * c[:, 0] + 0.8 * rng.normal(size=ROWS)
     frame = pd.DataFrame(c, columns=[f"c{k}" for k in range(factors)]).assign(s=s)
@@ -94,9 +95,9 @@ def among_equals(rng: np.random.Generator, *, factors: int) -> float:
 
 
 def claims(rng: np.random.Generator) -> dict[str, float]:
-    """Of the claims that the gap of a straight line is above, and below, the threshold that it equals."""
+    """Verdicts that the gap of a straight line is above, or below, a threshold that it equals."""
     s = rng.uniform(size=ROWS)
-    # The means of the rows below the 5th and above the 95th percentile are 0.95 apart.
+    # The means of the rows below the 5th and above the 95th percentile differ by 0.95.
     y = 100 * (1 + DELTA / 0.95 * (s - 0.5) + 0.1 * np.exp(s - 0.5) * rng.normal(size=ROWS))
     table = AuditTable.of(pd.DataFrame({"price": y, "s": s}), columns_of("price", "s"))
     gap, _ = largest_gap(fit_curve(table.price, table, basis_of(table)), DELTA * table.mean_price)
@@ -104,7 +105,7 @@ def claims(rng: np.random.Generator) -> dict[str, float]:
 
 
 def classes(rng: np.random.Generator, *, kind: str) -> dict[str, float]:
-    """Of one mean in all classes, the least by Holm's method; small classes have the largest spread."""
+    """Equal means in all classes, the smallest Holm-corrected p-value; small classes vary most."""
     code = rng.choice(7, ROWS, p=[0.3, 0.25, 0.2, 0.1, 0.08, 0.05, 0.02])
     noise = (
         rng.normal(size=ROWS) * (1 + code) if kind == "spread follows the class" else rng.lognormal(size=ROWS)
@@ -117,7 +118,7 @@ def classes(rng: np.random.Generator, *, kind: str) -> dict[str, float]:
 
 
 def probabilities(rng: np.random.Generator) -> dict[str, float]:
-    """Of class and price unrelated given p where classes have one mean, and of calibrated probabilities."""
+    """Price independent of class given p, where classes have equal means, and calibrated probabilities."""
     p, _ = law(rng.normal(size=(ROWS, 2)), 0.0)
     code = (p.cumsum(axis=1) < rng.random((ROWS, 1))).sum(axis=1)
     y = 100 + 10 * (1 + code) * rng.normal(size=ROWS)
@@ -129,7 +130,7 @@ def probabilities(rng: np.random.Generator) -> dict[str, float]:
 
 
 def proxies(rng: np.random.Generator) -> float:
-    """Of five features independent of s, the least corrected."""
+    """Five features independent of s: the smallest corrected p-value."""
     features = pd.DataFrame({f"x{k}": rng.normal(size=300) for k in range(5)})
     s, y = pd.DataFrame({"s": rng.uniform(size=300)}), pd.Series(rng.normal(size=300), name="y")
     dataset = Dataset(name="independent", features=features, sensitive=s, target=y)
@@ -138,7 +139,7 @@ def proxies(rng: np.random.Generator) -> float:
 
 
 def cases(most: int) -> Iterator[tuple[str, str, Tested, int]]:
-    """What is tested ("" where the test says it), the kind of sample, the test, and how many samples."""
+    """Hypothesis ("" if the test names it), kind of sample, test, and number of samples."""
     for kind in ("spread follows s", "heavy tails", "five rows a policy", "exposure follows s", "20 levels"):
         yield "independence", kind, partial(price, kind=kind), most
     for kind in ("spread follows s", "claims of part of a year"):

@@ -1,8 +1,8 @@
 """Server time of the pages with nothing cached: ``python -m benchmarks.page_times``.
 
-Each page runs in a fresh process under Streamlit's own test runner, on the household data; times are
-those of the script run (imports of fairdash included, Streamlit itself being loaded already, as in a
-server). Moves of a slider: :mod:`benchmarks.tradeoff_times`.
+Each page runs in a fresh process under Streamlit's test runner, on the household data. Times are those of the
+script run, including imports of fairdash but not of Streamlit, which a server has already loaded. For moves
+of a slider, see :mod:`benchmarks.tradeoff_times`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Benchmarks in parts: processes of their own write a file of rows each, and the results are made from these.
+"""Benchmarks in parts: separate processes write one file of rows each, which are combined into the results.
 
     python -m benchmarks.NAME --only crime --out crime.csv &
     python -m benchmarks.NAME --only motor --out motor.csv
     wait; python -m benchmarks.NAME --combine crime.csv motor.csv
 
-Without `--out`, one process measures and makes the results. Results of what it did not
-measure stay as they are.
+Without `--out`, one process measures everything and writes the results. Stored results of other names are
+kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-#: Names of what is measured, and functions that measure it.
+#: Names of measurements, and the functions that compute them.
 Work = Iterable[tuple[str, Callable[[], pd.DataFrame]]]
 
 
@@ -30,7 +30,7 @@ def run(
     *,
     by: str,
 ) -> None:
-    """Measure what the command line names, and write rows or results; the column `by` holds the names."""
+    """Measure the names on the command line, and write rows or results; the column `by` has the names."""
     parser.add_argument("--only", f"--{by}", nargs="+", dest="only", help="names of what to measure")
     parser.add_argument("--out", type=Path, help="write rows there, to be combined, and no results")
     parser.add_argument("--combine", nargs="+", type=Path, help="make results of rows, and measure nothing")

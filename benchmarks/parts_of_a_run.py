@@ -2,9 +2,9 @@
 
     python -m benchmarks.parts_of_a_run [crime household …] [--label now] [--steps]
 
-Runs each table in a process of its own, with one thread, and writes the label's seconds to
-results/parts_of_a_run.csv. Real tables need FAIRDASH_DATA. With `--steps` it prints the parts' steps instead.
-With PYTHONPATH naming another version, this file measures that version.
+Runs each table in a separate process with one thread, and writes the seconds of the label to
+results/parts_of_a_run.csv. Real tables need FAIRDASH_DATA. With `--steps` it prints the steps of the parts
+instead. With a PYTHONPATH to another version of fairdash, this file measures that version.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Begun before fairdash is imported, which is a part.
+#: Start before importing fairdash, because the import is a measured part.
 START = time.process_time()
 RESULTS = Path(__file__).parent / "results" / "parts_of_a_run.csv"
 TABLES = ("crime", "household", "counties", "freMPL1", "pg15training")
 PARTS = ("start", "reading", "pilot", "networks", "adversary", "references", "measuring", "storing", "rest")
-#: First parts of the names of steps; what trains fair networks is split into them and their adversaries.
+#: First parts of step names; training of fair networks is split into networks and adversaries.
 OF_STEPS = {
     "pilot": "pilot",
     "tuning": "networks",
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str, float]:
-    """Step, or part that has none, to its CPU seconds."""
+    """CPU seconds of each step, or of a part without steps."""
     import torch
 
     import fairdash  # noqa: F401
@@ -98,7 +98,7 @@ def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str,
     open_: list[float] = []
 
     def timed(name: str, compute: Callable[[], Any]) -> Any:
-        """Result; its time is that of the innermost name."""
+        """The result of a call, whose time counts for the innermost name."""
         begun = time.process_time()
         open_.append(0.0)
         try:

@@ -1,26 +1,27 @@
-"""Large and weak tables: a budget of steps beside a fixed schedule, and where the default weights lie.
+"""Large and weak tables: a budget of steps compared with a fixed schedule; range of default weights.
 
     FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.portfolio [--data crime] [--splits 10]
     python -m benchmarks.portfolio --data claims_150k --first-split 2 --splits 2 --out parts/claims_150k_2.csv
     python -m benchmarks.portfolio --combine parts/*.csv
     python -m benchmarks.portfolio --openings [--data crime]
 
-Standard network and Fair spline network, both schedules on the same splits and at the same default weights λ;
-each finds its weight decay on validation rows as its version does. The fixed schedule is that of 9ba3690:
-batches of 256, 60 epochs and 10 of warm-up; up to some 5,000 rows the budget is the same. Processes can share
-the work, a set or a range of its splits each. Each writes a row a split, schedule, method and λ: the loss on
-test rows divided by the constant's, and HGR (splines, corrected) with its floor.
+Standard network and Fair spline network are trained with both schedules on the same splits and at the same
+default weights λ; each finds its weight decay on validation rows as its version does. The fixed schedule is
+that of commit 9ba3690: batches of 256, 60 epochs including 10 of warm-up; up to about 5,000 rows the budget
+is the same. Processes can share the work by data set or by range of splits. Each writes one row per split,
+schedule, method and λ: the loss on test rows divided by that of a constant prediction, and HGR (splines,
+corrected) with its floor.
 
-Writes results/portfolio.csv, a row a data set. `excess`: the budget's error ÷ the fixed schedule's − 1, of
-the standard model and where each path first comes down to 75, 50 and 25 % of the standard models' dependence:
-a straight line between two weights, over the splits in which both come down so far (`reached`); means with
-95 % intervals of Nadeau and Bengio. `between`: how many of the default weights have a mean dependence below
-the standard model's and above the floor. The last rows are means over all sets, and over those with claims,
-with intervals of Student's t over the sets.
+Writes results/portfolio.csv, one row per data set. `excess` is the error of the budget divided by that of the
+fixed schedule, less 1, for the standard model and at the points where each path first falls to 75, 50 and 25
+% of the standard models' dependence (linear interpolation between two weights, over the `reached` splits in
+which both paths fall that far); means with 95 % intervals of Nadeau and Bengio. `between` is the number of
+default weights with a mean dependence below the standard model's and above the floor. The last rows are means
+over all data sets, and over those with claims, with intervals of Student's t over the data sets.
 
-Writes results/portfolio_openings.csv, a row a data set: where the trade-off page opens on its own run,
-without the methods beside the first. `opening_at` is the share of the way from the standard model's
-dependence to the floor, on test rows, that this point has gone; a third to two thirds is the middle.
+Writes results/portfolio_openings.csv, one row per data set: the point that the trade-off page shows first for
+its run, with only the first method. `opening_at` is the position of this point on the way from the standard
+model's dependence (0) to the floor (1), on test rows; one third to two thirds is the middle.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
 from fairdash.views.reports.fronts import Front
 
 RESULTS = Path(__file__).parent / "results" / "portfolio.csv"
-#: What every table was trained by before the budget.
+#: The schedule for every table before the budget was introduced.
 FIXED = {"batch_size": 256, "n_epochs": 60, "warm_up_epochs": 10}
 SCHEDULES = ("fixed", "budget")
-#: Of the larger real tables as many rows are drawn.
+#: Number of rows drawn from the larger real tables.
 ROWS = 30_000
 PERMUTATIONS = 39
 
@@ -74,7 +75,7 @@ DATA: dict[str, Callable[[], Dataset]] = {
     "counties": lambda: fd.load_dataset("census_county"),
     "motor_frequency": lambda: fd.load_dataset("motor", target="frequency", n=ROWS),
     "motor_cost": lambda: fd.load_dataset("motor", target="cost", n=ROWS),
-    # The other claims of the same table: of bodily injury, in 1 of 20 policies.
+    # Other claims of the same table: claims for bodily injury, in 1 of 20 policies.
     "pg15training": lambda: real("bodily"),
     "freMPL1": lambda: real("freMPL1"),
     "claims_5k": lambda: simulated(5_000),
@@ -85,10 +86,10 @@ DATA: dict[str, Callable[[], Dataset]] = {
 
 
 def measured(name: str, *, first_split: int, n_splits: int) -> Iterator[pd.DataFrame]:
-    """A frame a split and schedule: a row a model."""
+    """A frame per split and schedule, with one row per model."""
     dataset = DATA[name]()
     plan = default_plan(dataset, methods=(STANDARD, "hgr_spline"), n_splits=1, confirmation=0.0, tariff=False)
-    # The weights of every split are those that the page would give the table.
+    # The weights of every split are those that the page would use for the table.
     plan = with_lams_found(dataset, plan)
     fixed = replace(plan, tune=True, settings=replace(plan.settings, **FIXED))
     for split in range(first_split, first_split + n_splits):
@@ -174,7 +175,7 @@ def compared(rows: pd.DataFrame) -> dict[str, object]:
 
 
 def opening_of(name: str) -> dict[str, object]:
-    """Where the page opens on a data set."""
+    """The point that the page shows first for a data set."""
     dataset = DATA[name]()
     plan = default_plan(dataset, methods=(STANDARD, "hgr_spline"), tariff=False)
     result = execute_sweep(dataset, plan, measures=(DEFAULT_MEASURE,), importance=False, references=False)
@@ -193,7 +194,7 @@ def opening_of(name: str) -> dict[str, object]:
 
 
 def summary(parts: Sequence[Path]) -> pd.DataFrame:
-    """A row a data set, and the means over sets."""
+    """One row per data set, and the means over data sets."""
     rows = pd.concat([pd.read_csv(part) for part in parts], ignore_index=True)
     table = pd.DataFrame([compared(own) for _, own in rows.groupby("data", sort=False)])
     table = table.sort_values("data", key=lambda data: data.map(list(DATA).index)).reset_index(drop=True)
@@ -222,7 +223,9 @@ def main() -> None:
     parser.add_argument("--openings", action="store_true", help="where the page opens, and nothing else")
     parser.add_argument("--combine", nargs="+", type=Path, help="summarise such files and train nothing")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    warnings.simplefilter(
+        "ignore", UserWarning
+    )  # warnings about levels that the training rows of a split lack
     if not options.combine and not options.out:
         openings = []
         for name in options.data:
@@ -237,7 +240,7 @@ def main() -> None:
             for frame in measured(name, first_split=options.first_split, n_splits=options.splits):
                 found.append(frame)
                 print(frame.round(4).to_string(index=False), flush=True)
-                # What is there stays if the rest is not waited for.
+                # Write after each part, so that finished rows survive an interruption.
                 pd.concat(found, ignore_index=True).to_csv(parts[0], index=False)
     if options.combine or not (options.out or options.openings):
         table = summary(parts)

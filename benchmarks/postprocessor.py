@@ -1,9 +1,9 @@
-"""Repaired trees beside networks, tariffs and two ways that need s, at three equal dependences.
+"""Repaired trees compared with networks, tariffs and two methods that need s, at three equal dependences.
 
     FAIRDASH_DATA=… python -m benchmarks.postprocessor [--rows 3000] [--splits 10] [--first 0] [--only crime]
 
-Tables: Crime, household (simulated), material claims of pg15training, claims of freMPL1 (the latter two drawn
-at random). The ways, a path by strength each:
+Tables: Crime, household (simulated), material claims of pg15training, and claims of freMPL1 (the latter two
+drawn at random). Methods, each with a path by strength:
 
 - `repair`: trees that do not see s, repaired by fd.FairPostprocessor with s at pricing; `repair_projected`:
   its projection on x, without s; `repair_factors`: the same as a table of factors (prices above 0 only);
@@ -13,11 +13,11 @@ at random). The ways, a path by strength each:
   CorrelationRemover takes it off (rating needs s);
 - `price_residual`: the trees' price less a share of its projection on splines of s (rating needs s).
 
-Writes results/postprocessor.csv. Rows of kind “equal”: error on test rows (÷ the average's) where a path
-first comes down to 75, 50 and 25 % of the trees' own dependence, a straight line between two strengths; means
-over the splits that come down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Rows of kind
-“strength”: error and dependence (HGR, splines, corrected) of the three repairs at each alpha.
-It runs in parts: see benchmarks.parts.
+Writes results/postprocessor.csv. Rows of kind “equal” have the error on test rows (divided by that of the
+average) at the point where a path first falls to 75, 50 and 25 % of the dependence of the trees, by linear
+interpolation between two strengths; they are means over the `reached` splits in which the path falls that
+far, with 95 % intervals of Nadeau and Bengio. Rows of kind “strength” have error and dependence (HGR,
+splines, corrected) of the three repairs at each alpha. It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def dataset_of(name: str, table: Table) -> Dataset:
 
 
 def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Way, strength and prices (n,) of one split."""
+    """Method, strength and prices (n,) of one split."""
     train = split.train
     x = FeatureEncoder.fit(dataset.features, rows=train).transform(dataset.features)
     s = dataset.sensitive.to_numpy(dtype=float)
@@ -107,7 +107,7 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
 
 
 def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
-    """Error and dependence on test rows, a row a way, strength and split; `first` is their seed."""
+    """Error and dependence on test rows, one row per method, strength and split; seeds begin at `first`."""
     plan = default_plan(
         dataset,
         methods=("standard", "hgr_spline"),
@@ -153,7 +153,7 @@ def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
 
 
 def crossing(path: pd.DataFrame, wanted: float) -> float:
-    """Error where a path by strength first comes down to a dependence; NaN if it does not."""
+    """Error at the point where a path by strength first falls to a dependence; NaN if it never does."""
     place = place_below(path["dependence"].to_numpy(), wanted)
     return float(np.interp(place, np.arange(len(path)), path["error"]))
 
@@ -161,7 +161,7 @@ def crossing(path: pd.DataFrame, wanted: float) -> float:
 def equal_rows(
     rows: pd.DataFrame, at: Callable[[pd.DataFrame, float], float] = crossing
 ) -> Iterator[dict[str, object]]:
-    """A row a way and share of one table; `at` finds a path's error at a dependence."""
+    """One row per method and share of one table; `at` finds the error of a path at a dependence."""
     own = rows[(rows["method"] == "repair") & (rows["lam"] == 0)]["dependence"].mean()
     ratio = float(rows["ratio"].iloc[0])
     for method, of_method in rows.groupby("method", sort=False):
@@ -199,7 +199,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=3_000)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="number of the first split, and its seed")
-    warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    warnings.simplefilter(
+        "ignore", UserWarning
+    )  # warnings about levels that the training rows of a split lack
 
     def work(options: argparse.Namespace) -> parts.Work:
         for dataset in data_sets(options.rows):

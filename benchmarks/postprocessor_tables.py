@@ -1,4 +1,4 @@
-"""The page docs/repair.md, made from results/postprocessor.csv: python -m benchmarks.postprocessor_tables."""
+"""Generate docs/repair.md from results/postprocessor.csv: python -m benchmarks.postprocessor_tables."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _distilled() -> str:
 
 
 def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
-    """Sentences with the numbers that they rest on."""
+    """Sentences with the numbers on which they are based."""
     lines = []
     for name, own in strength.groupby("table", sort=False):
         at = own.set_index(["way", "share"])

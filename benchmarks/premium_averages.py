@@ -1,16 +1,18 @@
-"""How often do intervals for the averages of the five premiums hold the truth, which has closed forms?
+"""How often do intervals for the averages of the five premiums contain the truth, which has closed forms?
 
     OMP_NUM_THREADS=1 python -m benchmarks.premium_averages [--case classes] [--seeds 1000 1200] [--rows 2000]
 
-s is normal, or of two classes; x goes with it, z does not. The expected cost is exp(0.3 x + 0.2 s + 0.2 z).
+s is normal or has two classes; x is related to s and z is not. The expected cost is exp(0.3 x + 0.2 s + 0.2
+z).
 
 - `claims`: Poisson counts of 3 μ, as claims have; `classes`: the same with two classes;
 - `no link`: neither μ nor x goes with s, so that every premium is the same at every s;
 - `expected cost`: μ itself is given, without noise.
 
-Writes results/premium_averages.csv: of each premium, how often the limits hold in all bands at once (`held`),
-their mean width, how far values are off on average, and the same of averages of the fitted premiums with the
-error of their sampling alone (`held_fitted`, `off_fitted`). It runs in parts: see benchmarks.parts.
+Writes results/premium_averages.csv: for each premium, how often the limits contain the truth in all bands at
+once (`held`), their mean width, and the mean absolute difference of the values; and the same for averages of
+the fitted premiums with only their sampling error (`held_fitted`, `off_fitted`). It runs in parts: see
+benchmarks.parts.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from fairdash.auditing.plan import columns_of
 from fairdash.auditing.table import AuditTable
 
 RESULTS = Path(__file__).parent / "results" / "premium_averages.csv"
-#: Standard errors for five independent bands at once, at 95 %.
+#: Standard errors for simultaneous 95 % limits of five independent bands.
 FIVE = 2.57
 CASES = ("claims", "classes", "no link", "expected cost")
 
@@ -78,16 +80,16 @@ def policies(case: str, n: int, seed: int) -> pd.DataFrame:
 
 @cache
 def _population(case: str) -> pd.DataFrame:
-    """Sums of the premiums at the level of the price, along s, of two million policies."""
+    """Sums of the premiums along s, scaled to the level of the price, for two million policies."""
     frame = policies(case, 2_000_000, 10**6).sort_values("band_of", kind="stable", ignore_index=True)
     price = frame["price"].mean()
-    # The last by definition, which two million policies miss by a little.
+    # By definition the corrective premium averages to the price; two million policies would deviate slightly.
     made = (frame[list(PREMIUMS)] / frame["best_estimate"].mean() * price).assign(corrective=price)
     return made.cumsum().assign(s=frame["band_of"])
 
 
 def truth(case: str, ends: Sequence[float]) -> pd.DataFrame:
-    """Average of each premium in the bands of s that end there, and in a last one."""
+    """Average of each premium in the bands of s with the given upper limits, and in the last band."""
     sums = _population(case)
     place = [0, *np.searchsorted(sums["s"], ends, side="right"), len(sums)]
     whole = np.vstack([np.zeros(len(PREMIUMS)), sums[list(PREMIUMS)].to_numpy()])[place]
@@ -101,7 +103,7 @@ def learned(case: str, n: int, seed: int) -> Costs:
 
 
 def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
-    """A row a premium: whether its limits hold the truth."""
+    """One row per premium: whether its limits contain the truth."""
     costs = learned(case, n, seed)
     table = costs.table
     band, rows = table.bands(BANDS), []
@@ -130,7 +132,7 @@ def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
 
 
 def results_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over the seeds, a row a case and premium."""
+    """Means over the seeds, one row per case and premium."""
     grouped = rows.groupby(["case", "premium"], sort=False)
     made = grouped.mean().drop(columns="seed").round(4).assign(seeds=grouped.size())
     return made.astype({"rows": int}).reset_index()
@@ -138,7 +140,7 @@ def results_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    # The estimator was chosen while seeds below 1,000 were looked at.
+    # Seeds below 1,000 were used in choosing the estimator.
     seeds = {"nargs": 2, "metavar": ("FIRST", "END"), "default": (1_000, 1_200)}
     parser.add_argument("--seeds", type=int, help="of the first table, and after the last", **seeds)
     parser.add_argument("--rows", type=int, default=2_000)

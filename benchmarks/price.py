@@ -1,18 +1,18 @@
-r"""The price of exact independence where it is known: what the references say of four made-up laws.
+r"""The price of exact independence compared with its known value for four simulated distributions.
 
     OMP_NUM_THREADS=1 python -m benchmarks.price [--tables 3] [--rows 4000] [--splits 3]
 
-Given s the best prediction f = E[y | x, s] is normal in each of them, N(m(s), σ(s)²). Its barycentre is
+Given s, the best prediction f = E[y | x, s] is normal in each distribution, N(m(s), σ(s)²). Its barycentre is
 N(E m, (E σ)²), so that the price is Var m + Var σ (Chzhen et al., 2020), and the least error of independent
-predictions is the noise on top of it; both are divided by Var y.
+predictions is this price plus the noise; both are divided by Var y.
 
 interaction   y = ½x₁ + s·x₂ + .2ε       without s nothing of x₂ can be used
 proxy         y = x + s + .5ε            x = .6 s + .8 z
 spread        y = (½ + s)·x + .3ε        s uniform on (0, 1): its mean says nothing of s
 independent   y = x₁ − x₂ + ε            independence is free
 
-Default settings, a few random splits a table. Writes results/price.csv, a row a table; ± is Nadeau and
-Bengio's standard error over the splits.
+Default settings, a few random splits per table. Writes results/price.csv, one row per table; ± is the
+standard error of Nadeau and Bengio over the splits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Law:
-    """How a table is drawn, and what is known of it.
+    """A way to draw a table, and its known values.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ LAWS: Mapping[str, Law] = {
 
 
 def table(law: Law, *, n: int, seed: int) -> fd.Dataset:
-    """One data set of a law."""
+    """One data set of a distribution."""
     x, s, y = law.draw(np.random.default_rng(seed), n)
     return fd.Dataset(
         name="price",
@@ -102,7 +102,7 @@ def table(law: Law, *, n: int, seed: int) -> fd.Dataset:
 
 
 def estimates(dataset: fd.Dataset, *, n_splits: int, seed: int) -> tuple[Estimate, Estimate]:
-    """Price of independence and least error of independent predictions, as a run has them."""
+    """Price of independence and least error of independent predictions, as estimated in a run."""
     result = fd.references(
         dataset, n_splits=n_splits, random_state=seed, strengths=(1.0,), measures=(), device="cpu"
     )

@@ -1,7 +1,7 @@
-"""What other processors change in the frozen values: ``python -m benchmarks.processors``.
+"""Changes of the frozen values on other processors: ``python -m benchmarks.processors``.
 
-It computes them under settings that make numpy, OpenBLAS, MKL and torch use other instructions or numbers of
-threads, and prints for each kind of value the largest share of its tolerance that is taken, and where.
+Computes the values under settings that make numpy, OpenBLAS, MKL and torch use other instructions or numbers
+of threads, and prints for each kind of value the largest share of its tolerance that is used, and where.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.golden.tolerance import Difference, differences
 
 
 def settings() -> dict[str, dict[str, str]]:
-    """Name of a processor to the environment that stands for it."""
+    """Name of a processor, mapped to the environment that imitates it."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     here = [each for each in __cpu_dispatch__ if __cpu_features__.get(each)]
@@ -35,7 +35,7 @@ def settings() -> dict[str, dict[str, str]]:
 
 
 def moved(folder: Path) -> Iterator[Difference]:
-    """Every frozen value that is another one in this folder."""
+    """Every frozen value that differs in this folder."""
     for path in sorted(folder.glob("*.csv")):
         yield from differences(frozen.records(frozen.FROZEN / path.name), frozen.records(path), path.stem)
     for path in sorted(folder.glob("*.json")):
@@ -43,7 +43,7 @@ def moved(folder: Path) -> Iterator[Difference]:
 
 
 def table(of: dict[str, list[Difference]]) -> pd.DataFrame:
-    """A row for each processor and kind of value: how many moved, and the one nearest to its tolerance."""
+    """One row per processor and kind of value: number of changed values, and the closest to its tolerance."""
     rows = [
         {
             "processor": name, "kind": kind, "moved": len(same),

@@ -1,12 +1,12 @@
-"""Values of two penalties by their authors' public code, on samples that the tests draw again.
+"""Values of two penalties from their authors' public code, on samples that the tests draw again.
 
     git clone https://github.com/giuluck/maxcorr && git -C maxcorr checkout 611fd82
     git clone https://github.com/zhimengj0326/GDP && git -C GDP checkout c2c04a1
     python -m benchmarks.rival_values maxcorr GDP
 
-GeDI with a cubic kernel, and GDP on the grid of fairdash's penalty. (Later versions of maxcorr give another
-quantity under the name of GeDI: the correlation times the ratio of the standard deviations.) Writes
-tests/training/rival_values.json.
+The penalties are GeDI with a cubic kernel, and GDP on the grid of fairdash's penalty. (Later versions of
+maxcorr use the name GeDI for another quantity: the correlation times the ratio of the standard deviations.)
+Writes tests/training/rival_values.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLES = 20
 
 
 def sample(seed: int) -> tuple[Array, Array]:
-    """A standardised u, and an s that is its own normal scores; (n,) each."""
+    """A standardised u, and an s that equals its normal scores; (n,) each."""
     rng = np.random.default_rng(seed)
     n = 60 + 20 * seed
     s = ndtri((rng.permutation(n) + 0.5) / n)
@@ -40,7 +40,7 @@ def main() -> None:
     from cfair.metrics.kernel.gedi import GeneralizedDisparateImpact
     from kde import kde_fair
 
-    torch.set_default_dtype(torch.float64)  # of their bandwidth, too
+    torch.set_default_dtype(torch.float64)  # the default type also of their bandwidth
     found: dict[str, list[float]] = {"gedi": [], "gdp": []}
     grid = kde_fair(torch.linspace(-3, 3, 64, dtype=torch.float64))
     for seed in range(SAMPLES):

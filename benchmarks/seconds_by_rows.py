@@ -1,10 +1,10 @@
-"""Seconds against rows: a front of 24 networks beside a GLM, boosted trees and a fair tariff.
+"""Seconds by number of rows: a front of 24 networks compared with a GLM, boosted trees and a fair tariff.
 
     OMP_NUM_THREADS=1 python -m benchmarks.seconds_by_rows [--rows 1000 10000 100000]
 
 Simulated policies (:func:`benchmarks.large_table.claims`) with twelve columns. Each model is fitted once on
-the rows of one split: scikit-learn's Poisson GLM, its histogram gradient boosting with Poisson's loss and
-early stopping, a tariff of fairdash, and, as one stack, Fair spline networks at 8 weights λ in 3 splits of as
+the rows of one split: scikit-learn's Poisson GLM, its histogram gradient boosting with Poisson loss and early
+stopping, a tariff of fairdash, and, trained together, Fair spline networks at 8 weights λ in 3 splits of as
 many rows. Writes results/seconds_by_rows.csv, line by line.
 """
 
@@ -32,7 +32,7 @@ N_SPLITS = 3
 
 
 def fits(dataset: Dataset) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Models by name, each with what fits it once."""
+    """Models by name, each with a function that fits it once."""
     plan = default_plan(
         dataset,
         methods=("hgr_spline",),

@@ -1,9 +1,10 @@
-"""Many people at once: ten open new data together; twenty move the slider while a sweep runs.
+"""Many users at once: ten open new data together; twenty move the slider while a sweep runs.
 
     python -m benchmarks.sessions [--seconds 60]
 
-Each person is a websocket to the app as `make app` serves it, and moves the slider every three seconds or so.
-Prints how many runs the ten have started, and the seconds from a move to the end of the page's run.
+Each user is a websocket to the app as `make app` serves it, and moves the slider about every three seconds.
+Prints the number of runs that the ten users have started, and the seconds from a move to the end of the
+page's script run.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 def ten_open_new_data(home: Path) -> int:
-    """How many runs ten sessions start that open the same new data on the trade-off page at once."""
+    """Number of runs that start when ten sessions open the same new data on the trade-off page at once."""
     from fairdash.data.source import CatalogueSource, save_source
     from fairdash.runs.launch import cancel
     from fairdash.runs.listing import list_runs
@@ -64,7 +65,7 @@ def ten_open_new_data(home: Path) -> int:
 
 
 def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int]:
-    """Seconds of every move, and how many ended in an error, while a sweep of minutes is at work."""
+    """Seconds of every move, and number of errors, while a sweep of minutes is running."""
     from fairdash.data.source import CatalogueSource
     from fairdash.runs import worker
     from fairdash.runs.launch import cancel, start_run
@@ -104,7 +105,7 @@ def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int
 
 
 def open_trade_off(connection: ClientConnection, query: str) -> list[ForwardMsg]:
-    """All that the server sends for the trade-off page at an address."""
+    """All messages of the server for the trade-off page at an address."""
     wish = BackMsg()
     wish.rerun_script.page_name = "tradeoff"
     wish.rerun_script.query_string = query
@@ -113,7 +114,7 @@ def open_trade_off(connection: ClientConnection, query: str) -> list[ForwardMsg]
 
 
 def a_move(said: list[ForwardMsg], query: str, rng: random.Random) -> BackMsg:
-    """The wish to have another λ, from what the page has shown."""
+    """The message that requests another λ, based on the page's messages."""
     (shown,) = (
         each.delta.new_element.bidi_component
         for each in said

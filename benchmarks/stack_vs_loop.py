@@ -1,16 +1,16 @@
-"""How much a stack of 40 fair models saves against training them one after the other.
+"""Time saved by training 40 fair models together instead of one after the other.
 
     python -m benchmarks.stack_vs_loop [--models 40] [--epochs 10] [--rounds 5]
 
-The loop is written as public code writes it: one nn.Sequential a network, torch.optim.Adam with a cosine
-schedule, the supplement's algorithm with the same networks, batches and number of adversary steps; its
-mini-batches come from a DataLoader, the usual idiom, or, in the stricter comparison, from indexing tensors.
-All are timed in turn in one process; ratios are taken round by round. A loop's time grows with
-the number of models, so it trains a few of them and is scaled up. Beside each stands the arithmetic limit:
-what the loop would gain if its matrix products took the time that this core needs for one large product of
-as many operations, and everything else none.
+The loop follows the usual public code: one nn.Sequential per network, torch.optim.Adam with a cosine
+schedule, and the supplement's algorithm with the same networks, batches and number of adversary steps.
+Mini-batches come from a DataLoader, as usual, or, in the stricter comparison, from indexing tensors. All
+versions are timed alternately in one process, and ratios are computed for each round. The time of a loop is
+proportional to the number of models, so it trains a few models and is scaled up. The arithmetic limit shows
+the gain if the loop's matrix products took only the time that this core needs for one large product with the
+same number of operations, and everything else took no time.
 
-The other methods are compared with this engine training one model at a time.
+The other methods are compared with fairdash training one model at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from fairdash.training.stack import StackData, train_stack
 
 RESULT = Path(__file__).parent / "results" / "stack_vs_loop.csv"
 Batches = Callable[..., Iterable[Sequence[torch.Tensor]]]
-ROWS, FEATURES, SPLITS = 1595, 99, 5  # Crime's training part
+ROWS, FEATURES, SPLITS = 1595, 99, 5  # Crime's training rows
 
 
 def mlp(widths: list[int]) -> nn.Sequential:
@@ -51,12 +51,12 @@ def standardised(x: torch.Tensor) -> torch.Tensor:
 
 
 def loaded(*parts: torch.Tensor, batch_size: int) -> Iterable[Sequence[torch.Tensor]]:
-    """An epoch's mini-batches as most public code has them."""
+    """Mini-batches of an epoch, as in most public code."""
     return DataLoader(TensorDataset(*parts), batch_size=batch_size, shuffle=True, drop_last=True)
 
 
 def indexed(*parts: torch.Tensor, batch_size: int) -> Iterable[Sequence[torch.Tensor]]:
-    """The same without a DataLoader's cost."""
+    """Mini-batches without the cost of a DataLoader."""
     order = torch.randperm(len(parts[0]))
     for batch in order.split(batch_size):
         if len(batch) == batch_size:
@@ -71,7 +71,7 @@ def train_alone(
     settings: TrainingSettings,
     batches: Batches,
 ) -> None:
-    """One Fair HGR network, as the supplement's algorithm reads."""
+    """One Fair HGR network, trained by the supplement's algorithm."""
     h = mlp([x.shape[1], *settings.hidden, 1])
     f, g = (mlp([1, *settings.adversary_hidden, 1]) for _ in range(2))
     predictor = torch.optim.Adam(h.parameters(), lr=settings.lr, weight_decay=settings.weight_decay)
@@ -110,7 +110,7 @@ def seconds_together(data: StackData, stack: list[StackedModel]) -> float:
 
 
 def seconds_one_by_one(data: StackData, stack: list[StackedModel]) -> float:
-    """This engine with stacks of one."""
+    """Seconds of fairdash training one model at a time."""
     started = time.perf_counter()
     for member in stack:
         own = slice(member.split, member.split + 1)
@@ -122,7 +122,7 @@ def seconds_one_by_one(data: StackData, stack: list[StackedModel]) -> float:
 
 
 def seconds_of_arithmetic(settings: TrainingSettings, count: int) -> float:
-    """The least time for an epoch's matrix products of `count` models, at this core's best rate."""
+    """The least time for the matrix products of `count` models in an epoch, at this core's best rate."""
     a, b = torch.randn(2, 1024, 1024)
     times = []
     for _ in range(5):
@@ -134,7 +134,8 @@ def seconds_of_arithmetic(settings: TrainingSettings, count: int) -> float:
     def products(widths: list[int]) -> int:
         return sum(n_in * n_out for n_in, n_out in itertools.pairwise(widths))
 
-    # Forward, and backward with respect to the weights and to the layer's inputs (not the first layer's).
+    # Forward, and backward with respect to the weights and to the layer's inputs (except those of the first
+    # layer).
     predictor = 3 * products([FEATURES, *settings.hidden, 1]) - FEATURES * settings.hidden[0]
     adversary = 2 * (3 * products([1, *settings.adversary_hidden, 1]))
     operations = 2 * settings.batch_size * (predictor + settings.adversary_steps * adversary)
@@ -171,7 +172,7 @@ def main() -> None:
 
 
 def against_loops(data: StackData, options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """hgr_nn against public code's idiom, a row a number of adversary steps and kind of loop."""
+    """hgr_nn compared with usual public code, one row per number of adversary steps and kind of loop."""
     for adversary_steps in (1, 5, 10):
         settings = TrainingSettings(
             n_epochs=options.epochs, warm_up_epochs=0, adversary_steps=adversary_steps
@@ -195,7 +196,7 @@ def against_loops(data: StackData, options: argparse.Namespace) -> Iterator[dict
 
 
 def against_itself(data: StackData, options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """Every method against this engine with one model at a time; one adversary step."""
+    """Every method compared with training one model at a time; one adversary step."""
     for method in METHODS:
         settings = TrainingSettings(n_epochs=options.epochs, warm_up_epochs=0, adversary_steps=1)
         stack = members(method, options.models, settings)

@@ -1,12 +1,12 @@
-"""Whether the stage's pictures keep up with a hand: frames of a drag of 5 s, and what letting go takes.
+"""Whether interactive figures keep up with the mouse: frames of a 5 s drag, and the delay after release.
 
     python -m benchmarks.stage_frames [--dataset crime] [--seconds 5] [--releases 10] [--keep]
 
-λ of the trade-off page, on a run of 8 λ × 5 splits (two epochs: what is timed does not depend on how well a
-model was trained), and the noise of the patterns page are dragged back and forth with the mouse in a real
-Chromium beside the real server. Asked for: between animation frames a median of at most 20 ms and a 95th
-percentile of 34 ms; from letting go to another sentence at most 400 ms; at most 600 kB for what the stage is
-given, its script and its styles together; no request elsewhere. Needs Chromium, and FAIRDASH_DATA for
+The slider of λ on the trade-off page, for a run of 8 λ × 5 splits (two epochs, because times do not depend on
+how well a model was trained), and the noise slider of the patterns page are dragged back and forth with the
+mouse in a Chromium browser connected to a server. Requirements: between animation frames a median of at most
+20 ms and a 95th percentile of 34 ms; from release to a new sentence at most 400 ms; data, script and styles
+of the component at most 600 kB together; no request to other servers. Needs Chromium, and FAIRDASH_DATA for
 `crime`.
 """
 
@@ -27,7 +27,7 @@ from benchmarks.tradeoff_times import TRAIN, _app, _page, _program
 from fairdash.views.figures.stage import stage_script, stage_style
 
 RESULTS = Path(__file__).parent / "results" / "stage_frames.csv"
-#: Times of animation frames, until told to stop.
+#: Records times of animation frames until it is stopped.
 RECORD = """
 () => {
     window.frames_seen = [];
@@ -39,7 +39,7 @@ RECORD = """
     requestAnimationFrame(look);
 }
 """
-#: Milliseconds that the stage itself takes for each frame, whatever else the machine does.
+#: Records the milliseconds that the component takes for each frame, whatever else the machine does.
 WATCH_WORK = """
 each => {
     const stage = each.stage, step = stage.step.bind(stage);
@@ -52,7 +52,7 @@ each => {
 }
 """
 STOP = "() => { const seen = window.frames_seen; window.frames_seen = null; return seen; }"
-#: Resolves with the milliseconds from letting go to other sentences; NaN after ten seconds without.
+#: Resolves with the milliseconds from release to new sentences; NaN after ten seconds without.
 WATCH = """
 () => {
     const said = () => [...document.querySelectorAll(
@@ -92,13 +92,13 @@ def main() -> None:
 
 
 def measured(path: str, slider: str, seconds: float, releases: int, *, home: Path) -> dict[str, Any]:
-    """Frames of one drag of the slider so named, and the answers to several."""
+    """Frames of one drag of the slider with this name, and delays after several releases."""
     with _app(home) as address, _page() as page:
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address}/{path}")
         page.locator(".stage .main-svg").first.wait_for()
-        # The patterns page trains the neural estimators beside.
+        # The patterns page trains its neural estimators in the background.
         page.wait_for_timeout(20_000 if path == "patterns" else 2_000)
         box = page.get_by_role("slider", name=slider).bounding_box()
         assert box is not None

@@ -1,12 +1,12 @@
-"""What the standard network, as a run tunes it, reaches beside ridge or a GLM and boosted trees. Test rows.
+"""Test loss of the standard network, tuned as in a run, compared with ridge or a GLM and with boosted trees.
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.standard [--data Crime …] [--models network …]
 
-Each loss is divided by that of the training rows' mean on the same test rows; the difference is model less
-linear model, with Nadeau and Bengio's standard error: 20 splits of Crime, five of the others. Motor is 30,000
-policies drawn at random. A fifth of each split's training rows chooses each model's settings. Seconds are the
-processor's for a split, settings compared and chosen. Writes results/standard.csv, a row as soon as it is
-found; rows of data and models that were not asked for stay.
+Each loss is divided by that of the training rows' mean on the same test rows; the difference is the model's
+loss less that of the linear model, with the standard error of Nadeau and Bengio: 20 splits of Crime, five of
+the other data sets. Motor has 30,000 policies drawn at random. A fifth of each split's training rows is used
+to choose each model's settings. Seconds are processor seconds per split, for comparing and choosing settings.
+Writes results/standard.csv, each row as soon as it is computed; rows of other data and models are kept.
 
 network         the default: tanh, 32-16-8, on numbers as they are
 network, scores numbers and the normal scores of their ranks, ReLU, 64-32
@@ -35,7 +35,7 @@ from fairdash.training.sweep import Sweep, train_sweep
 
 RESULTS = Path(__file__).parent / "results"
 N_SPLITS, VALIDATION_SHARE = 5, 0.2
-#: Crime's differences are small beside what five splits differ by.
+#: For Crime, the differences are small compared with their variation over five splits.
 SPLITS = {"Crime": 20}
 NETWORKS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
@@ -49,10 +49,10 @@ MODELS = (*LINEARS, *NETWORKS, "trees")
 
 
 def simulated_claims(n: int = 12_000, *, curved: bool = True) -> fd.Dataset:
-    """Rates of rare claims by exposure: about 8 % of the policies have one.
+    """Rates of rare claims by exposure: about 8 % of the policies have a claim.
 
-    Their logarithm is linear in the features, so that no model can beat a GLM but by chance, or `curved`: new
-    and old cars have more claims, and dense regions more where cars are powerful.
+    The logarithm of the rates is linear in the features, so that models beat a GLM only by chance; or, if
+    `curved`, new and old cars have more claims, and dense regions have more where cars are powerful.
     """
     rng = np.random.default_rng(0)
     age, power, density = rng.uniform(18, 85, n), rng.normal(size=n), rng.normal(size=n)
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[str, Callable[[], fd.Dataset]]] = {
 def predictions(
     dataset: fd.Dataset, name: str, *, loss_name: str, n_splits: int
 ) -> tuple[tuple[Split, ...], np.ndarray]:
-    """The splits, and the predictions of one model for each, (splits, n)."""
+    """The splits, and the predictions of one model for each split, (splits, n)."""
     settings = TrainingSettings(loss=loss_name, **NETWORKS.get(name, {}))
     plan = Sweep(
         methods=("standard",),
@@ -114,7 +114,7 @@ def predictions(
 
 
 def losses(dataset: fd.Dataset, name: str, *, loss_name: str, n_splits: int) -> tuple[np.ndarray, float]:
-    """Test loss of each split, divided by the constant's; and the test rows for each training row."""
+    """Test loss of each split, divided by a constant prediction's; and the ratio of test to training rows."""
     splits, found = predictions(dataset, name, loss_name=loss_name, n_splits=n_splits)
     loss = TrainingSettings(loss=loss_name).loss_function
     y = dataset.target.to_numpy(dtype=float)
@@ -160,7 +160,7 @@ def main() -> None:
 
 
 def _keep(row: dict[str, object]) -> None:
-    """Put a row into the table in place of the one that it is made again for."""
+    """Replace the existing row for the same data and model in the table by a new one."""
     print(row, flush=True)
     path = RESULTS / "standard.csv"
     table = pd.DataFrame([row])

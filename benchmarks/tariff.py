@@ -1,12 +1,13 @@
-r"""Fair tariffs: what they cost along λ on the motor policies, and how long many of them take.
+r"""Fair tariffs on the motor policies: their cost along λ, and the time to fit many of them.
 
     FAIRDASH_DATA=… python -m benchmarks.tariff [--splits 5]
 
-Writes results/tariff.csv: claims a year of pg15training (exposure as weight), a tariff a λ and split with the
-defaults; test deviance in units of the constant's and hgr_spline with age on the test rows, means over the
-splits. Beside them scikit-learn's GLM on the tariff's own columns, by a solver of its own (L-BFGS), and the
-linear benchmark of every run. And results/tariff_seconds.csv: 8 λ × 5 splits of a simulated table of 100,000
-rows and 12 columns (7 numbers, 5 categories), by the wall and in seconds of processors.
+Writes results/tariff.csv: claims per year of pg15training (exposure as weight), one tariff per λ and split
+with the defaults; test deviance divided by that of a constant, and hgr_spline with age on the test rows, as
+means over the splits. For comparison, the table has scikit-learn's GLM on the columns of the tariff, with
+another solver (L-BFGS), and the linear benchmark of every run. Also writes results/tariff_seconds.csv: 8 λ ×
+5 splits of a simulated table of 100,000 rows and 12 columns (7 numbers, 5 categories), in wall seconds and
+processor seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ POISSON = find_loss("poisson")
 
 
 def fronts(dataset: fd.Dataset, splits: Sequence[Split]) -> Iterator[dict[str, object]]:
-    """A row a model and split: its test deviance ÷ the constant's, and its dependence on the test rows."""
+    """One row per model and split: test deviance divided by that of a constant, and test dependence."""
     y, weight = dataset.target.to_numpy(dtype=float), dataset.weight.to_numpy(dtype=float)
     age = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
 
@@ -71,7 +72,7 @@ def fronts(dataset: fd.Dataset, splits: Sequence[Split]) -> Iterator[dict[str, o
 
 
 def simulated(n: int = 100_000, seed: int = 0) -> fd.Dataset:
-    """Claims a year by 7 numbers and 5 categories; age shows in some of them."""
+    """Claims per year by 7 numbers and 5 categories, some of which are related to age."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 80, size=n)
     features = pd.DataFrame({f"number_{k}": rng.gamma(2, 1, n) + k * age / 60 for k in range(7)})
@@ -89,7 +90,7 @@ def simulated(n: int = 100_000, seed: int = 0) -> fd.Dataset:
 
 
 def seconds() -> dict[str, object]:
-    """What 8 λ × 5 splits take."""
+    """Seconds for 8 λ × 5 splits."""
     dataset = simulated()
     splits = random_splits(dataset.n_rows, n_splits=5, random_state=0)
     used = time.process_time()

@@ -1,12 +1,12 @@
-r"""What a cap on changes of premium costs on the motor policies.
+r"""The cost of a cap on premium changes on the motor policies.
 
     FAIRDASH_DATA=… python -m benchmarks.tariff_cap [--splits 5]
 
-Claims a year of pg15training (exposure as weight). Today's price is a GLM with the age among its factors,
-fitted to a random half of the policies; tariffs without the age are fitted and judged on the other half, so
-that today's price has seen no claim that they are judged by. Writes results/tariff_cap.csv: a row a λ and a
-cap, as fairdash.evaluation.cap_cost gives them, means over the splits, test rows; the cap is missing for
-none, and the λ for today's price itself.
+The target is claims per year of pg15training (exposure as weight). The existing price is a GLM with age as a
+factor, fitted to a random half of the policies; tariffs without age are fitted and evaluated on the other
+half, so that the existing price uses none of these claims. Writes results/tariff_cap.csv: one row per λ and
+cap, as fairdash.evaluation.cap_cost returns them, as means over the splits on test rows; the cap is missing
+for no cap, and λ is missing for the existing price.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POISSON = find_loss("poisson")
 
 
 def portfolio() -> fd.Dataset:
-    """Half of the policies, with what the other half's GLM asks of them today."""
+    """Half of the policies, with their existing prices from the GLM of the other half."""
     data = motor(target="frequency")
     mine = np.random.default_rng(0).random(data.n_rows) < 0.5
     rows = data.features.join(data.sensitive)
@@ -45,7 +45,7 @@ def portfolio() -> fd.Dataset:
 
 
 def costs(n_splits: int) -> Iterator[dict[str, object]]:
-    """A row a λ and cap."""
+    """One row per λ and cap."""
     data = portfolio()
     splits = random_splits(data.n_rows, n_splits=n_splits, random_state=0)
     assert data.prediction is not None
@@ -63,7 +63,7 @@ def costs(n_splits: int) -> Iterator[dict[str, object]]:
 
 
 def page_table(table: pd.DataFrame) -> str:
-    """The table of docs/tariff.md; in brackets, what independence reads."""
+    """The table of docs/tariff.md; values under independence are in brackets."""
     lines = [
         "| premiums | cap | deviance ÷ flat premium's | gap of tenths by age | HGR with age | held |",
         "| --- | --- | --- | --- | --- | --- |",

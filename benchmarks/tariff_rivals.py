@@ -1,10 +1,10 @@
-r"""FairTariff's own penalty beside the simple ways to a fair tariff, where claims are weak and strong.
+r"""FairTariff's default penalty compared with simple ways to a fair tariff, for weak and strong claims.
 
     FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.tariff_rivals [--rows 12000] [--splits 10]
 
 Tables: material and bodily claims of pg15training, claims of freMPL1 (in $FAIRDASH_DATA/motor; R package
-CASdatasets), and two simulated ones. All ways have the same columns and the same alpha, which the first split
-chooses. The ways:
+CASdatasets), and two simulated tables. All methods use the same columns and the same alpha, which the first
+split chooses. Methods:
 
 - `averages`: FairTariff as it is, by λ; `hgr_spline` and `cca_spline` are FairTariff with that penalty;
 - `covariances`: the GLM plus a multiple of the sum of squared covariances of its linear predictor with
@@ -15,14 +15,14 @@ chooses. The ways:
   needs s);
 - `dropped`: the GLM without the columns that predict s best, so many of them.
 
-Writes results/tariff_rivals.csv, a row a table, way and strength: means over the splits, on test rows, of the
-deviance ÷ the flat premium's, of the largest gap of tenths by s ÷ the mean premium, of HGR (spline), and of
-the largest ÷ the smallest premium. `flat`, `by_gap` and `by_hgr` are the row's deviance less that of the flat
-premium, and of the default where its path from the GLM along λ to the flat premium first comes down to the
-row's gap, or HGR: above 0 the default is better. Between two λ of its grid the path is a straight line (by
-gap a mixture of the two premiums does no worse), so that nothing is chosen by a test row's claims. The
-intervals are the 95 % ones of Nadeau and Bengio, and count how the dependence of both differs from split to
-split, by the path's slope there.
+Writes results/tariff_rivals.csv, one row per table, method and strength, with means over the splits on test
+rows: the deviance divided by that of the flat premium, the largest gap between tenths by s divided by the
+mean premium, HGR (spline), and the largest divided by the smallest premium. `flat`, `by_gap` and `by_hgr` are
+the row's deviance less that of the flat premium, and less that of the default method at the point where its
+path from the GLM along λ to the flat premium first falls to the row's gap, or HGR: above 0 the default is
+better. Between two λ of its grid the path is a straight line (by gap, a mixture of the two premiums is at
+least as good), so that no choice uses claims of test rows. The intervals are 95 % intervals of Nadeau and
+Bengio, and include how the dependence of both methods varies between splits, by the slope of the path.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ LAMS = {
     "cca_spline": (0.03, 0.1, 0.3, 1.0, 3.0),
 }
 COVARIANCES = (0.03, 0.3, 1.0, 3.0, 10.0, 100.0)
-#: Ways whose rating needs s, which no factor of a FairTariff looks at.
+#: Methods that need s for rating, which a FairTariff never uses as a factor.
 NEED_S = ("orthogonal", "residual", "residual_log")
 SHARES = (0.25, 0.5, 0.75, 1.0)
 MAX_DROPPED = 5
@@ -76,7 +76,7 @@ MAX_DROPPED = 5
 
 @dataclass(frozen=True)
 class Table:
-    """Claims a year y, years w as weight, and s beside the features."""
+    """Claims per year y, years w as weight, s, and the features."""
 
     features: pd.DataFrame
     y: Array
@@ -90,7 +90,7 @@ class Table:
 
 
 def tables(n: int) -> Iterator[tuple[str, Table]]:
-    """Every table by its name, of n rows drawn at random, or all there are."""
+    """Every table by its name, with n rows drawn at random, or all rows."""
     motor = CATALOGUE["motor"].files
     folder = find_folder("motor", {**motor, **FREMPL})
     if folder is None:
@@ -102,7 +102,7 @@ def tables(n: int) -> Iterator[tuple[str, Table]]:
     for name, column in (("material", "Numtppd"), ("bodily", "Numtpbi")):
         yield name, Table.of(policies.drop(columns=known), policies[column], years, policies["Age"])
     frame = _frame(content["freMPL1.rda"], "freMPL1")
-    # Some have no day of exposure.
+    # Some policies have an exposure of less than a day.
     frame = _drawn(frame[frame["Exposure"] > 0.01], n)
     known = ["ClaimInd", "ClaimAmount", "Exposure", "DrivAge", "RecordBeg", "RecordEnd"]
     yield (
@@ -117,7 +117,7 @@ def _frame(content: bytes, name: str) -> pd.DataFrame:
     import rdata
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of types of R that it has no reader of its own for
+        warnings.simplefilter("ignore", UserWarning)  # warnings about R types that the reader does not know
         frame: pd.DataFrame = rdata.read_rda(io.BytesIO(content))[name]
     return frame
 
@@ -127,7 +127,7 @@ def _drawn(frame: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 def simulated(n: int, *, frequency: float, strength: float, seed: int) -> Table:
-    """Rare claims that the columns hardly predict, and age, which shows in most of them."""
+    """Rare claims that the columns hardly predict, and age, which is related to most columns."""
     rng = np.random.default_rng(seed)
     age, years = rng.uniform(18, 85, n), rng.uniform(0.2, 1, n)
     away = (age - 50) / 20
@@ -159,7 +159,7 @@ def gap(premium: Array, s: Array, w: Array) -> float:
 
 
 def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, float, Array]]:
-    """Way, strength and the premiums (n,) of all rows."""
+    """Method, strength and the premiums (n,) of all rows."""
     train, n = split.train, len(table.y)
     y, w = table.y[train], table.w[train]
     terms = choose_terms(table.features.iloc[train], w, TermOptions())
@@ -198,7 +198,7 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
     functions = functions - share @ functions[train]
 
     def follows(values: Array) -> Array:
-        """Projection of values (n, …) on the functions, with which it is uncorrelated on training rows."""
+        """Projection of values (n, …) on the functions, estimated on training rows."""
         root = np.sqrt(share)[:, None]
         centred = (values - share @ values[train])[train].reshape(len(train), -1)
         found = np.linalg.lstsq(root * functions[train], root * centred)[0]
@@ -221,7 +221,7 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
         yield "residual_log", part, np.exp(eta - part * of_eta)
 
     def tells(block: slice) -> float:
-        """Most of the variance of a smooth function of s that a factor's columns explain."""
+        """The largest share of the variance of a smooth function of s that a factor's columns explain."""
         root = np.sqrt(share)[:, None]
         own = root * (x[train, block] - share @ x[train, block])
         wanted = root * functions[train, :3]
@@ -235,9 +235,9 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
 
 
 def newton(x: Array, y: Array, share: Array, extra: Array, functions: Array | None = None) -> Array:
-    """Coefficients of the Poisson GLM plus ½ βᵀ `extra` β, by Newton's steps, halved as needed.
+    """Coefficients that minimise the Poisson deviance plus ½ βᵀ `extra` β, by damped Newton steps.
 
-    With `functions` (n, q) plus the sum of squared covariances of the premium with them, too.
+    With `functions` (n, q), the sum of squared covariances of the premium with them is added.
     """
     f = np.zeros((len(y), 1)) if functions is None else functions
 
@@ -255,7 +255,7 @@ def newton(x: Array, y: Array, share: Array, extra: Array, functions: Array | No
         covariance = (share * mean) @ f
         moves = x.T @ (f * (share * mean)[:, None])
         slope = x.T @ (share * (mean - y)) + extra @ beta + 2 * moves @ covariance
-        # Without what bends the premium itself, which can make the curvature negative (Gauss and Newton).
+        # Omit the second derivative of the premium, which can make the curvature negative (Gauss–Newton).
         curvature = (x.T * (share * mean)) @ x + extra + 2 * moves @ moves.T
         step = np.linalg.lstsq(curvature, slope)[0]
         length = 1.0
@@ -268,7 +268,7 @@ def newton(x: Array, y: Array, share: Array, extra: Array, functions: Array | No
 
 
 def measured(table: Table, splits: Sequence[Split]) -> pd.DataFrame:
-    """A row a split, way and strength."""
+    """One row per split, method and strength."""
     options = FitOptions(loss=POISSON)
     alpha = choose_alpha(
         table.features,
@@ -285,7 +285,7 @@ def measured(table: Table, splits: Sequence[Split]) -> pd.DataFrame:
         y, w, s = table.y[test], table.w[test], table.s[test]
         flat = np.average(table.y[train], weights=table.w[train])
         for way, strength, found in premiums(table, split, alpha):
-            # Balanced on the training rows, all ways alike.
+            # All methods are balanced on the training rows.
             premium = (found * flat / np.average(found[train], weights=table.w[train]))[test]
             rows.append(
                 {
@@ -304,7 +304,7 @@ def measured(table: Table, splits: Sequence[Split]) -> pd.DataFrame:
 
 
 def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
-    """A row a way and strength, with the default at the same gap and the same HGR beside it."""
+    """One row per method and strength, with the default method at the same gap and at the same HGR."""
     keys = ["way", "strength"]
     means = rows.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="split")
     measures = ["deviance", "gap", "hgr"]
@@ -328,10 +328,10 @@ def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
 
 
 def more_than(path: Sequence[pd.DataFrame], own: pd.DataFrame, name: str) -> pd.Series:
-    """Each split's deviance less that of the path where it first has the same dependence on average.
+    """Deviance of each split less that of the path at the point where it first has the same mean dependence.
 
-    A split whose dependence differs from the path's there has that difference turned into deviance by the
-    path's slope, which leaves the mean and counts the dependence's own noise.
+    If the dependence of a split differs from that of the path at this point, the slope of the path converts
+    the difference to deviance; this leaves the mean unchanged and includes the noise of the dependence.
     """
     at = max(own[name].mean(), 0.0)
     before = path[0]
@@ -350,14 +350,14 @@ def more_than(path: Sequence[pd.DataFrame], own: pd.DataFrame, name: str) -> pd.
 
 
 def rivals_of(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rivals' rows: those that rate without s, and those that need it."""
+    """Rows of the other methods: those that rate without s, and those that need it."""
     rivals = table[~table["way"].isin(["glm", AVERAGES])]
     needs = rivals["way"].isin(NEED_S)
     return {"without": rivals[~needs], "with": rivals[needs]}
 
 
 def page_table(table: pd.DataFrame) -> str:
-    """The table on the page: the default at some λ, and how many rivals are below its path."""
+    """The table on the page: the default method at some λ, and the number of other methods below its path."""
     lines = [
         "| claims | default, λ = 0.1 | default, λ = 1 | default, λ = 10 | below by gap | below by HGR "
         "| need age: below by gap | below by HGR |",

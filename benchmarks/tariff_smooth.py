@@ -1,10 +1,11 @@
-r"""Smooth curves of tariffs: their predictions on the motor policies, and how often they turn.
+r"""Smooth curves of tariffs on the motor policies: predictive accuracy, and number of direction changes.
 
     FAIRDASH_DATA=… python -m benchmarks.tariff_smooth [--splits 3]
 
-Writes results/tariff_smooth.csv: claims a year of pg15training (exposure as weight), tariffs at λ = 0 with
-the defaults, with and without smoothing, fitted to 10,000 and to all training rows: test deviance ÷ the flat
-premium's, and changes of direction of all curves together; means over the splits.
+Writes results/tariff_smooth.csv: claims per year of pg15training (exposure as weight), tariffs at λ = 0 with
+the defaults, with and without smoothing, fitted to 10,000 and to all training rows. It has the test deviance
+divided by that of the flat premium, and the number of direction changes of all curves together, as means over
+the splits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def turns(table: pd.DataFrame) -> int:
-    """How often the curves of a table of relativities change their direction."""
+    """Number of direction changes of the curves in a table of relativities."""
     curves = table[table["kind"] == "breakpoint"].groupby("factor")["relativity"]
     signs = (np.sign(np.diff(each)) for _, each in curves)
     return sum(int((each[1:] * each[:-1] < 0).sum()) for each in signs)

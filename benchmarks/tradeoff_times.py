@@ -1,12 +1,12 @@
-"""How quickly the trade-off page follows a hand: λ moves, on the server and in the browser; the first front.
+"""Response times of the trade-off page: moves of λ, on the server and in the browser, and the first front.
 
     python -m benchmarks.tradeoff_times [--datasets crime motor] [--moves 40] [--only moves|first]
 
-Moves: a run of 8 λ × 5 splits (two epochs: what is timed does not depend on how well a model was trained)
-is opened; then the slider goes one stop at a time. "Server" is the script run under Streamlit's own test
-runner; "browser" is from the key press to the frame in which the answer is another one, in a real Chromium
-beside the real server (pictures follow at once: `benchmarks.stage_frames`). First front: from the press of
-"See what fairness costs" on the data page, whose roles are set, to the front drawn in the browser. Needs
+Moves: a run of 8 λ × 5 splits is opened (two epochs, because times do not depend on how well a model was
+trained), and the slider moves one position at a time. "Server" is the script run under Streamlit's test
+runner; "browser" is the time from the key press to the frame with a new answer, in a Chromium browser
+connected to a server (figures follow at once: `benchmarks.stage_frames`). First front: the time from a click
+on "See what fairness costs" on the data page, with roles set, to the front in the browser. Needs
 FAIRDASH_DATA and Chromium.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 CHROMIUM = os.environ.get("FAIRDASH_CHROMIUM", "/usr/bin/chromium")
 
-#: Resolves with the milliseconds from now until the page says something else.
+#: Resolves with the milliseconds from now until the page's text changes.
 WATCH = """
 () => {
     const said = () => [...document.querySelectorAll(
@@ -43,7 +43,7 @@ WATCH = """
     });
 }
 """
-#: Whether the stage has drawn the front.
+#: Returns whether the component has drawn the front.
 DRAWN = """
 () => [...document.querySelectorAll('*')].some(
     each => each.shadowRoot?.querySelector('.stage')?.stage?.drawn()['What fairness costs'])
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def browser_moves(run: str, moves: int, *, home: Path) -> list[float]:
-    """Milliseconds from key press to redrawn front, one a move."""
+    """Milliseconds from key press to redrawn front, one value per move."""
     with _app(home) as address, _page() as page:
         page.goto(f"{address}/tradeoff?run={run}")
         slider = page.get_by_role("slider", name="Weight of fairness")
@@ -124,17 +124,17 @@ def browser_moves(run: str, moves: int, *, home: Path) -> list[float]:
 
 
 def first_front(*, home: Path) -> float:
-    """Seconds from leaving the data page, roles set, to the first front in the browser."""
+    """Seconds from leaving the data page, with roles set, to the first front in the browser."""
     with _app(home) as address, _page() as page:
         page.goto(f"{address}/data")
         page.get_by_text("Communities and Crime", exact=True).first.click()
         page.get_by_role("heading", name="Communities and Crime").wait_for()
-        page.wait_for_timeout(8000)  # the proxies are being ranked at first
+        page.wait_for_timeout(8000)  # wait for the ranking of proxies, which runs first
         started = time.monotonic()
         page.get_by_role("button", name="See what fairness costs").click()
         page.wait_for_function(DRAWN)
         seconds = time.monotonic() - started
-        # The sweep that follows the first look would slow the next attempt.
+        # The sweep that follows the preview would slow down the next attempt.
         for run in (home / "runs").iterdir():
             (run / "cancel").touch()
         page.get_by_text("What should have followed was not finished").wait_for()
@@ -147,7 +147,7 @@ def _print(dataset: str, where: str, times: list[float]) -> None:
 
 
 def _program(program: str, *arguments: str, home: Path) -> list[str]:
-    """Lines that a fresh process prints."""
+    """Lines printed by a fresh process."""
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env=os.environ | {"FAIRDASH_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
@@ -163,7 +163,7 @@ def _program(program: str, *arguments: str, home: Path) -> list[str]:
 
 @contextmanager
 def _app(home: Path) -> Iterator[str]:
-    """Address of the app, as a user starts it."""
+    """Address of the app, started as a user starts it."""
     from tests.serving import served
 
     home.parent.mkdir(parents=True, exist_ok=True)

@@ -1,17 +1,17 @@
-"""What the methods cost and what they reach.
+"""Training time and results of the methods.
 
     python -m benchmarks.training [--only seconds|quality|monotone] [--datasets crime,motor] [--splits 5]
 
-``seconds``: how long the sweeps take that a page or a notebook asks for, on Crime.
+``seconds``: duration of the sweeps that a page or a notebook starts, on Crime.
 
-``quality``: every method on every data set and objective. λ is chosen on validation rows and the figures are
-those of test rows: one sweep sets a fifth of each split's training rows aside, and the rule below, printed
-with the table, picks λ by the means over its validation parts; a second sweep trains on all training rows,
-and its test rows give the figures at that λ. Dependence is scored by HGR_KDE, HGR_RDC and FairQuant, which no
-method but χ²_KDE comes near in its own penalty, each less its independence floor on the same rows.
+``quality``: every method on every data set and objective. λ is chosen on validation rows, and the results are
+those of test rows: one sweep sets aside a fifth of each split's training rows, and the rule below, printed
+with the table, chooses λ by the means over the validation rows; a second sweep trains on all training rows,
+and its test rows give the results at this λ. Dependence is measured by HGR_KDE, HGR_RDC and FairQuant, which
+no penalty except that of χ²_KDE resembles, each less its independence floor on the same rows.
 
-``monotone``: whether the dependence of test rows falls with λ for ``hgr_nn``, as long as it stands above the
-floor's 95 % quantile: Spearman's correlation of λ and the mean over ten splits.
+``monotone``: whether the dependence of test rows falls with λ for ``hgr_nn``, as long as it is above the 95 %
+quantile of the floor: Spearman's correlation of λ and the mean over ten splits.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from fairdash.training.sweep import STANDARD, Sweep, train_sweep
 RESULTS = Path(__file__).parent / "results"
 MEASURES = ("hgr_kde", "hgr_rdc", "fairquant")
 SCORED = ("hgr_kde", "hgr_rdc")
-#: Excess over the floor, in both scored measures, that counts as fair enough on the validation rows.
+#: Excess over the floor, in both measures, that counts as fair enough on the validation rows.
 FAIR_ENOUGH = 0.02
 LAMS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
-#: For the question whether dependence falls with λ: from almost none to the floor on every data set.
+#: Weights for testing whether dependence falls with λ, from almost no effect to the floor on every data set.
 FINE_LAMS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-#: χ² and mutual information fall much faster than HGR as dependence fades: these need larger λ. Their
-#: adversaries are the slowest, and get fewer steps.
+#: χ² and mutual information fall much faster than HGR as dependence becomes weak, so these methods need
+#: larger λ. Their adversaries are the slowest, and get fewer steps.
 DIVERGENCES = ("chi2_nn", "mine")
 GRIDS = {method: tuple((2 if method in DIVERGENCES else 1) * lam for lam in LAMS) for method in METHODS}
 
 
 def data_sets() -> dict[str, tuple[fd.Dataset, fd.TrainingSettings]]:
-    """Each data set and the settings it is trained with: shorter where there are many rows."""
+    """Each data set and its training settings, with shorter training for many rows."""
     default = fd.TrainingSettings()
     return {
         "crime": (fd.load_dataset("crime"), default),
@@ -60,7 +60,7 @@ def data_sets() -> dict[str, tuple[fd.Dataset, fd.TrainingSettings]]:
 
 
 def seconds() -> pd.DataFrame:
-    """Wall seconds of the sweeps on Crime, default settings, one process."""
+    """Wall seconds of the sweeps on Crime with default settings in one process."""
     dataset = fd.load_dataset("crime")
     lams = tuple(0.1 * 60 ** (k / 9) for k in range(10))
     rows = []
@@ -89,7 +89,7 @@ def _seconds(dataset: fd.Dataset, plan: Sweep) -> float:
 def means(
     dataset: fd.Dataset, settings: fd.TrainingSettings, method: str, objective: str, splits: int, share: float
 ) -> pd.DataFrame:
-    """Means over the splits of one method's sweep, with the excess over the floor of each measure."""
+    """Means over the splits of one method's sweep, with the excess of each measure over its floor."""
     if method in DIVERGENCES:
         settings = replace(settings, adversary_steps=3)
     result = fd.sweep(
@@ -114,7 +114,7 @@ def means(
 
 
 def chosen(validation: pd.DataFrame) -> tuple[float, str]:
-    """The λ of the rule, and how it was met."""
+    """The λ that the rule chooses, and how the rule was met."""
     worst = validation[[f"{name}_excess" for name in SCORED]].max(axis=1)
     enough = validation[worst <= FAIR_ENOUGH]
     if len(enough):
@@ -124,7 +124,7 @@ def chosen(validation: pd.DataFrame) -> tuple[float, str]:
 
 
 def quality(names: list[str], splits: int, methods: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """One row a data set, objective and method; and the fronts of test rows that they are read from."""
+    """One row per data set, objective and method; and the test fronts from which the rows are computed."""
     print(
         f"Rule: the least mean validation error among the λ whose mean excess over the floor is at most "
         f"{FAIR_ENOUGH} in {' and '.join(SCORED)} on the validation rows; else the fairest λ there."
@@ -153,7 +153,7 @@ def quality(names: list[str], splits: int, methods: list[str]) -> tuple[pd.DataF
 
 
 def monotone(names: list[str]) -> pd.DataFrame:
-    """One row a data set and objective: how the mean dependence of `hgr_nn` follows λ above the floor."""
+    """One row per data set and objective: how mean dependence of `hgr_nn` above the floor changes with λ."""
     rows = []
     for name, (dataset, settings) in data_sets().items():
         for objective in OBJECTIVES if name in names else ():

@@ -2,7 +2,7 @@
 
     python -m benchmarks.training_tables
 
-The results themselves are remade by benchmarks.training and benchmarks.stack_vs_loop.
+benchmarks.training and benchmarks.stack_vs_loop produce the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TITLES = {"crime": "Crime", "census_county": "Census, counties", "household": "H
 
 
 def large_tables() -> list[str]:
-    """What the budget of steps costs and gains, and seconds by the number of rows."""
+    """Cost and gain of the budget of steps, and seconds by the number of rows."""
     portfolio = pd.read_csv(RESULTS / "portfolio.csv")
     ends = {"standard": "standard", "at_75": "at 75 %", "at_50": "at 50 %", "at_25": "at 25 %"}
     excess = {
@@ -86,7 +86,7 @@ def large_tables() -> list[str]:
 
 
 def _beyond(openings: pd.Series) -> str:
-    """Which pages open outside the middle third."""
+    """Data sets for which the page first shows a point outside the middle third."""
     outside = openings.index[~openings.between(1 / 3, 2 / 3)]
     if outside.empty:
         return "For all tables, the page opens in the middle third."
@@ -95,7 +95,7 @@ def _beyond(openings: pd.Series) -> str:
 
 
 def seconds_by_rows() -> pd.DataFrame:
-    """Seconds of a core by rows and model, and the networks' as a multiple of the trees'."""
+    """Core seconds by number of rows and model, and those of the networks as a multiple of the trees'."""
     seconds = pd.read_csv(RESULTS / "seconds_by_rows.csv")
     models = list(seconds["model"].unique())
     wide = seconds.pivot(index="rows", columns="model", values="cpu_s")[models]
@@ -104,7 +104,7 @@ def seconds_by_rows() -> pd.DataFrame:
 
 
 def draw_seconds() -> None:
-    """Draw the seconds of a core against rows, both on logarithmic axes."""
+    """Draw core seconds against rows, both on logarithmic axes."""
     seconds = seconds_by_rows()
     most = seconds.pop(RATIO).max()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fairdash", "font.size": 9.0}):
@@ -267,7 +267,7 @@ def page() -> str:
 
 
 def parts_of_a_run() -> pd.DataFrame:
-    """CPU seconds by part of a run, with a column for the version before and one for that after."""
+    """CPU seconds by part of a run, with one column for the earlier and one for the current version."""
     seconds = pd.read_csv(RESULTS / "parts_of_a_run.csv")
     return seconds.pivot(index="part", columns="label", values="seconds").loc[seconds["part"].unique()]
 
@@ -284,7 +284,7 @@ def draw_parts() -> None:
 
 
 def on_a_gpu() -> list[str]:
-    """Seconds on a GPU beside those of its machine's cores, and the rule that follows from them."""
+    """Seconds on a GPU compared with those of its machine's cores, and the resulting rule."""
     found = pd.read_csv(RESULTS / "gpu.csv", index_col="work")
     card, cores = found["gpu"].iloc[0], found["cores"].iloc[0]
     both = found.dropna(subset=["cpu_s", "gpu_s"]).reset_index()
@@ -329,7 +329,7 @@ def on_a_gpu() -> list[str]:
 
 
 def equally_independent() -> pd.DataFrame:
-    """Each entry of benchmarks.crime_equal at each level, a row both ways of reading."""
+    """Each entry of benchmarks.crime_equal at each level, one row for both sets of rows used for choosing."""
     table = pd.read_csv(RESULTS / "crime_equal.csv")
     difference = [
         f"{mean:+.3f} ± {half:.3f}" if mean or half else "–"
@@ -341,7 +341,7 @@ def equally_independent() -> pd.DataFrame:
 
 
 def what_residuals_cost() -> str:
-    """Why equalized residuals cost so much on Crime, from the spread of the standard network's."""
+    """Why equalized residuals are so expensive on Crime: the spread of the standard network's residuals."""
     spread = pd.read_csv(RESULTS / "crime_spread.csv", index_col="quarter")
     lowest, highest, target = spread["residual"]["1"], spread["residual"]["4"], spread["target"]["all"]
     return (
@@ -355,7 +355,7 @@ def what_residuals_cost() -> str:
 
 
 def standard_networks() -> pd.DataFrame:
-    """What benchmarks.standard has found, for people."""
+    """Results of benchmarks.standard, formatted."""
     found = pd.read_csv(RESULTS / "standard.csv")
     return pd.DataFrame(
         {
@@ -397,7 +397,7 @@ def matched(fronts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _error_at(front: pd.DataFrame, level: float) -> str:
-    """Error where the front, walked from λ = 0 on, first comes down to `level`."""
+    """Error at the point where the front, followed from λ = 0 on, first falls to `level`."""
     points = front.sort_values("lam")[["hgr_rdc_excess", "mse"]].to_numpy(dtype=float)
     for (before, cheap), (after, dear) in itertools.pairwise(points):
         if after <= level < before:

@@ -1,15 +1,16 @@
-"""Which tests does ``make test`` leave to ``make test-all``, because others carry out the same lines?
+"""Choose tests that ``make test`` leaves to ``make test-all``, because others execute the same lines.
 
     python -m benchmarks.variants learn --work variants [tests/auditing …]
     python -m benchmarks.variants choose --work variants
 
-``learn`` runs the tests of ``make test`` that are given, and keeps each test's lines of fairdash and CPU
-seconds. Several may run side by side, of different folders. ``choose`` goes through the tests from the
-dearest on, and leaves one out where others that stay carry out all of its lines. It writes
-tests/variants.txt. Tests of a promise (tests/promises.md) stay unless they take long, and tests below
-`MIN_SECONDS` always do. Delete the list before you learn anew: what stands in it is a variant.
+``learn`` runs the given tests of ``make test``, and stores the executed lines of fairdash and the CPU seconds
+of each test. Several processes may run at once, for different folders. ``choose`` goes through the tests from
+the most expensive on, and drops a test if the remaining tests execute all of its lines. It writes
+tests/variants.txt. Tests of a promise (tests/promises.md) are kept unless they take long, and tests below
+`MIN_SECONDS` are always kept. Delete the list before using ``learn`` again, because every listed test is a
+variant.
 
-``python -m benchmarks.mutants`` shows what is lost: which faults the tests that stay no longer notice.
+``python -m benchmarks.mutants`` shows the loss: faults that the remaining tests no longer detect.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from pathlib import Path
 from benchmarks.mutants import CONTEXTS, ROOT
 
 CHOSEN = ROOT / "tests" / "variants.txt"
-#: CPU seconds, with coverage: tests that take less stay, and tests of a promise that take no more.
+#: CPU seconds, with coverage: faster tests are kept, and so are tests of a promise up to the second limit.
 MIN_SECONDS, MAX_OF_PROMISE = 0.4, 4.0
-#: They hold what no line of fairdash shows: words, imports, documents, frozen numbers, levels of tests.
+#: These tests check what no executed line shows: words, imports, documents, frozen numbers, error rates of
+#: tests.
 STAY = (
     "tests/test_words", "tests/test_layers", "tests/test_promises", "tests/test_hostile", "tests/test_canary",
     "tests/golden", "tests/auditing/test_own_files", "tests/auditing/test_model_file", "keeps_its_level",
@@ -49,7 +51,7 @@ def pytest_timed_protocol(item):
 
 
 def learn(work: Path, given: list[str]) -> int:
-    """Run tests, and keep their lines and seconds in a folder."""
+    """Run tests, and store their lines and seconds in a folder."""
     work.mkdir(exist_ok=True)
     (work / "variants_plugin.py").write_text(_PLUGIN, encoding="utf-8")
     name = (given or ["all"])[0].replace("/", "_")
@@ -61,7 +63,7 @@ def learn(work: Path, given: list[str]) -> int:
 
 
 def learned(work: Path) -> tuple[Counter[str], dict[str, set[tuple[str, int]]]]:
-    """Return the CPU seconds of each test, over its cases, and its lines."""
+    """Return the CPU seconds of each test, summed over its cases, and its lines."""
     from coverage.numbits import numbits_to_nums
 
     seconds: Counter[str] = Counter()
@@ -82,7 +84,7 @@ def learned(work: Path) -> tuple[Counter[str], dict[str, set[tuple[str, int]]]]:
 
 
 def choose(seconds: Counter[str], lines: dict[str, set[tuple[str, int]]], promises: str) -> list[str]:
-    """Return the tests that are left out, sorted."""
+    """Return the tests to be dropped, sorted."""
     left: list[str] = []
     carried = Counter(place for test in seconds for place in lines[test])
     for test, own in seconds.most_common():
@@ -96,7 +98,7 @@ def choose(seconds: Counter[str], lines: dict[str, set[tuple[str, int]]], promis
 
 
 def main() -> int:
-    """The command: see the module."""
+    """Run the command described in the module's docstring."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,11 +1,11 @@
-"""The two errors of one measure's test: how often it shows no link at a true correlation ρ.
+"""Error rates of the tests of single measures: how often they show no link at a true correlation ρ.
 
     OMP_NUM_THREADS=1 python -m benchmarks.verdict
 
-500 tables of 1,994 rows for each ρ; predictions are simulated, not trained: normal, correlated with s by ρ,
-scored on the test rows of five random splits as a run's are. At ρ = 0 "no link" is right and should be said
-in at least 93 % of tables; at ρ = .15 in at most 20 %. Writes results/verdict.csv. The verdict itself, one
-test of several measures, is in :mod:`benchmarks.omnibus`, from the same tables.
+500 tables of 1,994 rows for each ρ. Predictions are simulated, not trained: normal, correlated with s by ρ,
+and scored on the test rows of five random splits like those of a run. At ρ = 0, "no link" is right and should
+be the result in at least 93 % of tables; at ρ = 0.15 in at most 20 %. Writes results/verdict.csv. The verdict
+itself, one test of several measures, is studied in :mod:`benchmarks.omnibus` on the same tables.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from fairdash.training.splits import random_splits
 
 RESULTS = Path(__file__).parent / "results"
 ROWS, N_SPLITS = 1994, 5
-#: Tables that share s and its permutations, and how many of these groups: an edge's error must average out.
+#: Tables that share s and its permutations, and number of such groups: the error of a noise limit must
+#: average out.
 TABLES, GROUPS = 10, 50
 RHOS = (0.0, 0.1, 0.15, 0.2)
-#: What pages open on, and the measure with the fewest blind spots.
+#: The measure that pages show first, and the measure that misses the fewest links.
 MEASURES = ("hgr_rdc", "hgr_spline")
 
 
 def simulated(rho: float, group: int, measures: Sequence[str] = MEASURES) -> pd.DataFrame:
-    """The figures of a group's tables, each as a λ of its own."""
+    """Results of a group's tables, each labelled by a separate λ."""
     rng = np.random.default_rng([int(100 * rho), group])
     s = rng.normal(size=ROWS)
     u = rho * s + np.sqrt(1 - rho**2) * rng.normal(size=(TABLES, ROWS))
@@ -62,7 +63,7 @@ def simulated(rho: float, group: int, measures: Sequence[str] = MEASURES) -> pd.
 
 
 def no_link(rho: float, group: int) -> pd.DataFrame:
-    """Whether no link is found in each table of a group, a column a measure."""
+    """Whether no link is found in each table of a group, one column per measure."""
     frame = simulated(rho, group)
     means = frame[frame["part"] == "test"].groupby("lam").mean(numeric_only=True)
     return pd.DataFrame({measure: means[measure] <= means[f"{measure}_edge"] for measure in MEASURES})

@@ -1,10 +1,10 @@
-"""False alarms of the weighted permutation test at 5 %, on 1,000 independent data sets a kind of weight.
+"""False alarms of the weighted permutation test at 5 %, on 1,000 independent data sets per kind of weight.
 
     OMP_NUM_THREADS=1 python -m benchmarks.weighted_null
 
 u and s are independent normal variables of 200 rows; the weight is log-normal and depends on neither, on u,
-on s, or on both. The larger of two p-values holds its level in the first three cases; the fourth is not
-covered, and stands here to show it. Writes results/weighted_null.csv.
+on s, or on both. The larger of two p-values has the stated false-alarm rate in the first three cases; the
+method does not cover the fourth case, which is included to show this. Writes results/weighted_null.csv.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.dependence import REGISTRY, assess_dependence
 RESULTS = Path(__file__).parent / "results"
 SETS, ROWS, N_PERMUTATIONS = 1000, 200, 39
 MEASURES = ("pearson", "spearman", "hgr_kde", "hgr_rdc", "fairquant")
-#: Coefficients of u, s and of noise of its own in the weight's logarithm.
+#: Coefficients of u, of s and of independent noise in the logarithm of the weight.
 KINDS = {"neither": (0.0, 0.0, 1.0), "u": (1.0, 0.0, 0.5), "s": (0.0, 1.0, 0.5), "both": (1.0, 1.0, 0.0)}
 
 

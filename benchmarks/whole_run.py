@@ -1,14 +1,14 @@
-"""How long the whole run takes that a page starts by itself: first front to result, workers and all.
+"""Duration of the whole run that a page starts automatically, from first front to result, with workers.
 
     python -m benchmarks.whole_run [crime freMPL1 claims_678000 pg15training_5000000] [--machines 1 2]
 
-Needs a quiet machine, and FAIRDASH_DATA for real tables. A number of rows behind a table's name draws as
-many of its rows with replacement and adds noise to its numbers; `claims` are simulated. Tables that are no
-catalogue data set are uploaded as Parquet first. With `--machines`, so many workers share the run through
-PostgreSQL (FAIRDASH_DATABASE), each on a core of its own and without the first front.
+Needs a quiet machine, and FAIRDASH_DATA for real tables. A number of rows after a table's name draws that
+many of its rows with replacement and adds noise to its numbers; `claims` are simulated. Tables that are not
+in the catalogue are first uploaded as Parquet. With `--machines`, this number of workers share the run
+through PostgreSQL (FAIRDASH_DATABASE), each on a separate core and without the first front.
 
-Adds a row a run to results/whole_run.csv: seconds to the first front and to the end; what was said at a tenth
-of the time to be the whole; peak memory of the largest process and of all together, in GB.
+Adds one row per run to results/whole_run.csv: seconds to the first front and to the end; the predicted total
+at a tenth of the time; peak memory of the largest process and of all processes together, in GB.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results" / "whole_run.csv"
 _NAME = re.compile(r"(?P<table>.+?)(_(?P<rows>\d+))?")
-#: In tables of tariff_rivals: claims for bodily injury of the same policies.
+#: Tables of tariff_rivals: claims for bodily injury of the same policies.
 _OF_RIVALS = {"pg15training": "bodily", "freMPL1": "freMPL1"}
 _ALL = 10**9
-#: A line of /proc/…/status that begins with a number.
+#: A line of /proc/…/status whose value begins with a number.
 _FIELD = re.compile(r"^(\w+):\s+(\d+)", re.MULTILINE)
 
 
@@ -96,7 +96,7 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
             last = now
             if first and np.isnan(seconds_first) and run.available_result is not None:
                 seconds_first = now - begun
-            # A first front tells of itself.
+            # A preview reports a time estimate too, which does not count.
             if status.seconds_left is not None and not what.startswith("preview"):
                 told.append((now - begun, sum(status.seconds_left) / 2))
             peaks |= peak_memory(home)
@@ -155,7 +155,7 @@ def source_of(name: str) -> DatasetSource:
 
 
 def repeated(frame: pd.DataFrame, n: int, *, kept: tuple[str, ...]) -> pd.DataFrame:
-    """Rows drawn with replacement; the numbers not kept get noise of a twentieth of their spread."""
+    """Rows drawn with replacement; numbers that are not kept get noise of a twentieth of their spread."""
     rng = np.random.default_rng(0)
     drawn = frame.iloc[rng.integers(0, len(frame), n)].reset_index(drop=True)
     for name in drawn.select_dtypes("number").columns.difference(kept):
@@ -165,7 +165,7 @@ def repeated(frame: pd.DataFrame, n: int, *, kept: tuple[str, ...]) -> pd.DataFr
 
 
 class machine:
-    """A worker on a core of its own, as an administrator starts it."""
+    """A worker on a separate core, as an administrator starts it."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -189,7 +189,7 @@ class machine:
 
 
 def peak_memory(home: Path) -> dict[int, float]:
-    """Peak memory, in GB, of the processes that were started with this home, by their number."""
+    """Peak memory, in GB, of the processes that were started with this home, by process number."""
     told = [dict(_FIELD.findall(each)) for each in of_processes(home, "status")]
     return {int(each["Pid"]): int(each["VmHWM"]) / 1e6 for each in told if "VmHWM" in each}
 

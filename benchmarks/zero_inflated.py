@@ -1,14 +1,15 @@
-"""How far the number that fairdash shows, corrected ``hgr_spline``, is from the truth if columns hold zeros.
+"""Error of the displayed dependence, corrected ``hgr_spline``, if columns contain many zeros.
 
     OMP_NUM_THREADS=1 python -m benchmarks.zero_inflated
 
-200 samples of each law at 300, 1,000 and 3,000 rows: half, 80 % or 95 % of the values are 0, in one column or
-in both, and the rest are positive. Columns are independent, or have a maximal correlation of 0.5: because the
-zeros go together ("claims"), or because two normal variables do, of which all but the largest values count as
-0 ("amounts"). Two referees on the same samples: the value of commit c630156, and ACE (Breiman and Friedman
-1985) as R's acepack 1.4.1 has it, the correlation of its two transforms in the sample. `--referees` computes
-both anew into results/zero_inflated_referees.csv (`hgr_spline` as installed; ACE needs Rscript and acepack).
-Writes results/zero_inflated.csv, which docs/estimators.md shows.
+200 samples of each distribution at 300, 1,000 and 3,000 rows: half, 80 % or 95 % of the values are 0, in one
+column or in both, and the rest are positive. Columns are independent, or have a maximal correlation of 0.5,
+either because their zeros are related ("claims") or because two underlying normal variables are, of which all
+but the largest values count as 0 ("amounts"). The same samples are measured in two other ways: the value of
+commit c630156, and ACE (Breiman and Friedman 1985) by R's acepack 1.4.1, the correlation of its two
+transforms in the sample. `--referees` computes both again into results/zero_inflated_referees.csv
+(`hgr_spline` as installed; ACE needs Rscript and acepack). Writes results/zero_inflated.csv, which
+docs/estimators.md shows.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
 PLACE, REFEREES = RESULTS / "zero_inflated.csv", RESULTS / "zero_inflated_referees.csv"
 ROWS, ZEROS = (300, 1_000, 3_000), (0.5, 0.8, 0.95)
 LINKED = 0.5
-#: How far the error may exceed the smaller one of the referees.
+#: Factor by which the error may exceed the smaller of the two other errors.
 FACTOR = 1.15
 _CELL = ["link", "columns", "zeros", "rows"]
 _ACE = """
@@ -48,7 +49,7 @@ write(sapply(seq_len(nrow(x)), value), "ace.txt", ncolumns = 1)
 
 
 def laws() -> Iterator[tuple[str, int, float, float, Draw]]:
-    """Link, number of columns with zeros, share of zeros, exact maximal correlation, and how to draw."""
+    """Link, number of columns with zeros, share of zeros, exact maximal correlation, and drawing function."""
     for columns in (1, 2):
         for zeros in ZEROS:
             yield "none", columns, zeros, 0.0, amounts(0.0, zeros, columns)
@@ -59,7 +60,7 @@ def laws() -> Iterator[tuple[str, int, float, float, Draw]]:
 
 
 def amounts(rho: float, zeros: float, columns: int) -> Draw:
-    """Two normal variables of that correlation; in so many columns all but the largest values are 0."""
+    """Two normal variables with this correlation; in `columns` columns all but the largest values are 0."""
     least = ndtri(zeros)
 
     def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -71,7 +72,7 @@ def amounts(rho: float, zeros: float, columns: int) -> Draw:
 
 
 def claims(zeros: float) -> Draw:
-    """Zeros of two columns with a correlation of :data:`LINKED`, and independent positive amounts."""
+    """Two columns whose zeros have a correlation of :data:`LINKED`, with independent positive amounts."""
     some = 1 - zeros
     both = some**2 + LINKED * zeros * some
 
@@ -98,14 +99,14 @@ def exact(rho: float, zeros: float, columns: int) -> float:
 
 
 def samples(draw: Draw, n: int, count: int) -> tuple[Array, Array]:
-    """The samples of a law, (count, n) twice: the same at each run."""
+    """The samples of a distribution, twice (count, n), the same in every run."""
     drawn = [draw(np.random.default_rng([22, n, k]), n) for k in range(count)]
     u, v = (np.array(each) for each in zip(*drawn, strict=True))
     return u, v
 
 
 def ace(u: Array, v: Array) -> Array:
-    """Correlation of ACE's transforms in each sample, by R."""
+    """Correlation of ACE's transforms in each sample, computed by R."""
     with tempfile.TemporaryDirectory() as folder:
         for name, values in (("u", u), ("v", v)):
             np.savetxt(Path(folder, f"{name}.csv"), values, delimiter=",")
@@ -114,7 +115,7 @@ def ace(u: Array, v: Array) -> Array:
 
 
 def errors(values: Array, truth: float) -> dict[str, float]:
-    """Root mean squared error, bias, and the share above 0.2 of independent columns."""
+    """Root mean squared error, bias, and share of values above 0.2 for independent columns."""
     off = values - truth
     above = float((values > 0.2).mean()) if truth == 0 else np.nan
     return {"rmse": float(np.sqrt((off**2).mean())), "bias": float(off.mean()), "above": above}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: catboost 1.2.10, with onnxruntime 1.32.0.
-# Seen: a Poisson or Tweedie model that is saved as ONNX gives the logarithm of what its own predict gives. Neither
-#   library warns of it. A model of the squared error gives the same from both.
-# Expected: the file gives the model's predictions, or the library says on which scale it writes.
+# Seen: a Poisson or Tweedie model saved as ONNX returns the logarithm of the model's own predictions. Neither library
+#   warns. For a model of the squared error, both return the same values.
+# Expected: the file returns the model's predictions, or the library states on which scale the file's predictions are.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -17,7 +17,7 @@ import onnxruntime
 from catboost import CatBoostRegressor
 
 warnings.simplefilter("error")
-onnxruntime.set_default_logger_severity(3)  # with every loss it mentions the shape of the output
+onnxruntime.set_default_logger_severity(3)  # it logs the shape of the output for every loss
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1_000, 2)).astype(np.float32)
 y = rng.poisson(np.exp(2 + 0.5 * X[:, 0])).astype(float)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: catboost 1.2.10, with pandas 3.1.1 and numpy 2.4.6.
-# Seen: save_model(format="python") of a model with nan_mode="Max" writes code that puts empty cells (NaN) on the lower
-#   side of each split, where the model puts them on the upper side. Rows with an empty cell are given other prices than
-#   predict gives. With nan_mode="Min" both agree, and ONNX and JSON files are right in both modes. Nothing warns.
+# Seen: for a model with nan_mode="Max", save_model(format="python") writes code that sends empty cells (NaN) to the lower
+#   side of each split, while the model sends them to the upper side. Rows with an empty cell therefore get other prices
+#   than with predict. With nan_mode="Min" both agree, and ONNX and JSON files are right in both modes. No warning is
+#   given.
 # Expected: the prices of predict, or a refusal to export.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: charset-normalizer 3.5.2.
-# Seen: short tables in Windows-1252, as Excel saves them in western Europe, are taken for other code pages. A Spanish one
-#   comes back as cp1250, so that its column año is named ańo; one with euro signs comes back as cp864, with a degree
-#   sign for each €. Nothing says that several code pages fit.
-# Expected: Windows-1252, or no answer where the bytes fit several code pages.
+# Seen: short tables in Windows-1252, as Excel saves them in western Europe, are identified as other code pages. A Spanish
+#   table is identified as cp1250, so that its column año is named ańo; a table with euro signs is identified as cp864,
+#   which shows a degree sign for each €. The result does not say that several code pages fit.
+# Expected: Windows-1252, or no answer if the bytes fit several code pages.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

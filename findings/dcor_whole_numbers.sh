@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Package: dcor 0.7, with numpy 2.4.6, scipy 1.17.1 and numba 0.68.1.
-# Seen: the distance correlation of columns of whole numbers (int64) is computed in whole numbers, whose sums of products
-#   leave 64 bits. Of 10,000 incomes and premiums in cents it is 0.0, which means independence, and of the same amounts as
-#   floats 0.93. In euros both give 0.92. A warning says that the code is not compiled for these types, in both units, and
-#   nothing of the value.
-# Expected: the value of floats, whatever the type of the columns.
+# Seen: for columns of whole numbers (int64), the distance correlation is computed with whole numbers, and sums of
+#   products exceed 64 bits. For 10,000 incomes and premiums in cents the result is 0.0, which means independence; for the
+#   same amounts as floats it is 0.93. In euros both are 0.92. In both units a warning says that the code is not compiled
+#   for these types, but no warning concerns the value.
+# Expected: the value for floats, whatever the type of the columns.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

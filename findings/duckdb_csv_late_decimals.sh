@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: duckdb 2.0.1.
-# Seen: read_csv takes a column for whole numbers (BIGINT) if its first 20,480 rows hold no decimal. Decimals in later rows
-#   are then rounded without a warning: exposures of 0.4 years become 0 and those of 0.5 become 1. Text in
-#   such rows is an error. If a decimal stands among the first rows, the column is read as DOUBLE.
-# Expected: a column of decimals, or the error that text gives.
+# Seen: if the first 20,480 rows of a column contain no decimals, read_csv reads the column as whole numbers (BIGINT).
+#   Decimals in later rows are then rounded without a warning: exposures of 0.4 years become 0 and those of 0.5 become 1.
+#   Text in such rows is an error. If one of the first rows contains a decimal, the column is read as DOUBLE.
+# Expected: a column of decimals, or an error as for text.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

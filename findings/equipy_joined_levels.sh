@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Package: equipy 0.0.11a0.dev0, with numpy 2.4.6, pandas 2.3.3, scikit-learn 1.9.1, scipy 1.17.1, matplotlib 3.10.8,
 #   seaborn 0.13.2 and statsmodels 0.15.0.
-# Seen: with three sensitive attributes, MultiWasserstein joins the other attributes' levels to one text without a
-#   separator. Levels 1 and 11 of two attributes give "111" for (1, 11) and for (11, 1), which are then repaired as one
-#   cell: average prices still differ by 2.7 after the repair. With levels 1, 12 and 3, 14 of the same rows they do not
-#   differ. Nothing warns of it.
-# Expected: the result does not depend on how levels are written.
+# Seen: for three sensitive attributes, MultiWasserstein joins the levels of the other two attributes to one text without
+#   a separator. Levels 1 and 11 of two attributes give "111" both for (1, 11) and for (11, 1), and both groups are
+#   repaired as one: average prices still differ by 2.7 after the repair. With levels 1, 12 and 3, 14 of the same rows
+#   they do not differ. No warning is given.
+# Expected: a result that does not depend on the names of levels.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

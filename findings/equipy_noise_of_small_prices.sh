@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Package: equipy 0.0.11a0.dev0, with numpy 2.4.6, pandas 2.3.3, scikit-learn 1.9.1, scipy 1.17.1, matplotlib 3.10.8,
 #   seaborn 0.13.2 and statsmodels 0.15.0.
-# Seen: FairWasserstein adds noise of an absolute width (sigma, 0.0001) before it looks up ranks, whatever the unit of
-#   the predictions, and draws it anew at each call. Claim frequencies a day, of about 0.0003, lose their order within a
-#   class, and one policy's repaired frequency moves by more than half of the mean from call to call. The same
-#   frequencies a year keep their order.
-# Expected: the repair does not depend on the unit, and is the same at each call.
+# Seen: before computing ranks, FairWasserstein adds noise with an absolute standard deviation (sigma, 0.0001), whatever
+#   the unit of the predictions, and draws new noise at each call. Daily claim frequencies of about 0.0003 lose their
+#   order within a class, and the repaired frequency of one policy changes by more than half of the mean between calls.
+#   Yearly frequencies of the same policies keep their order.
+# Expected: a repair that does not depend on the unit and is the same at each call.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

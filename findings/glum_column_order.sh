@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: glum 3.4.1, with pandas 3.1.1, numpy 2.4.6 and scikit-learn 1.9.1.
-# Seen: a model that was fitted to a frame takes the columns of another frame by their position. If they stand in another
-#   order, predict gives other prices, although the names are there and the model keeps those of the training
-#   (feature_names_). No warning says so. A model fitted by a formula takes them by name.
-# Expected: columns by name, or an error, as scikit-learn gives for names in another order.
+# Seen: a model fitted to a frame matches the columns of another frame by position. If these are in another order, predict
+#   returns other prices, although the frame has column names and the model stores those of the training (feature_names_).
+#   No warning is given. A model fitted by a formula matches columns by name.
+# Expected: columns matched by name, or an error, as in scikit-learn for names in another order.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

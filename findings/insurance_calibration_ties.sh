@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: insurance-calibration 0.1.0, with numpy 2.4.6 and model-diagnostics 1.5.0 for comparison.
-# Seen: murphy_decomposition recalibrates by an isotonic fit that keeps rows of equal predictions in the order in which they
-#   are given. Tariffs have few distinct prices. If the table is sorted by claims, a price that says nothing about claims
-#   has a discrimination of a tenth of the uncertainty, and about none in random order. No warning says so.
-# Expected: rows of equal predictions are one point of the fit, as in model-diagnostics, and the order does not matter.
+# Seen: murphy_decomposition recalibrates by an isotonic fit that keeps rows of equal predictions in the given order.
+#   Tariffs have few distinct prices. If the table is sorted by claims, a price unrelated to claims has a discrimination
+#   of a tenth of the uncertainty; in random order it has almost none. No warning is given.
+# Expected: rows with equal predictions are one point of the fit, as in model-diagnostics, and the order has no effect.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

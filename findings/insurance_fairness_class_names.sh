@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: insurance-fairness 1.2.2, with dcor 0.7, numpy 2.4.6, pandas 2.3.3 and scikit-learn 1.9.1.
-# Seen: the penalty by concatenated distance covariance numbers classes 0, 1, 2 in the order of their names. One region of
-#   three pays 30 more. If its name sorts between the others', the penalty is 1.7; if it sorts last, 5.6, and first, 5.6,
-#   for the same prices and rows.
-# Expected: the dependence on classes without an order does not depend on what they are called.
+# Seen: the penalty by concatenated distance covariance numbers classes 0, 1, 2 in alphabetical order. One region of three
+#   pays 30 more. With the same prices and rows, the penalty is 1.7 if the name of this region is the second in the
+#   alphabet, and 5.6 if it is the first or the last.
+# Expected: a dependence on unordered classes that is the same for any names.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Package: interpret-core 0.7.8 (ExplainableBoostingRegressor), with polars 2.1.0, pandas 3.1.1, numpy 2.4.6 and
 #   scikit-learn 1.9.1.
-# Seen: a model fitted to a frame takes the columns of a pandas frame by name, in any order. It accepts polars frames, too,
-#   and takes their columns by position, although they have the same names. In another order, predict gives other prices,
-#   and nothing warns.
-# Expected: columns by name, as for pandas, or an error.
+# Seen: a model fitted to a frame matches the columns of a pandas frame by name, in any order. It also accepts polars
+#   frames, but matches their columns by position, although they have the same names. If the order differs, predict
+#   returns other prices, and no warning is given.
+# Expected: columns matched by name, as for pandas, or an error.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Package: lightgbm 4.7.0, with scikit-learn 1.9.1, numpy 2.4.6 and scipy 1.17.1.
-# Seen: Booster.refit, which sets the leaves of given trees anew from given rows, changes the level of models with a log
-#   link, even if it is given the rows of the training. The predictions of a Poisson model, which added up to the claims,
-#   are then 8 % too high with the default decay_rate, and those of a gamma model with decay_rate=0 are 2.6 times too high.
-#   A model of the squared error keeps its level.
-# Expected: predictions that add up to about what they did, as the rows are the same.
+# Seen: Booster.refit, which computes new leaf values of given trees from given rows, changes the level of models with a
+#   log link, even for the training rows. The predictions of a Poisson model, whose sum equalled that of the claims, are
+#   then 8 % too high with the default decay_rate, and those of a gamma model with decay_rate=0 are 2.6 times too high. A
+#   model of the squared error keeps its level.
+# Expected: about the same sum of predictions as before, because the rows are the same.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: nyoka 5.5.0, with xgboost 3.2.0, lightgbm 4.7.0, scikit-learn 1.9.1 and pandas 2.3.3.
-# Seen: the PMML of a Poisson model of LightGBM is a sum of trees, whose result is the logarithm of what predict gives.
-#   That of a model of XGBoost adds 0.5 to the sum of its trees, whatever base_score the training found, and does not
-#   undo the log link either. Nothing warns of it. LightGBM's squared error gives the predictions.
+# Seen: the PMML file of a LightGBM Poisson model is a sum of trees, whose result is the logarithm of the predictions. The
+#   file of an XGBoost model adds 0.5 to the sum of its trees, whatever base_score the training found, and does not invert
+#   the log link either. No warning is given. The file of a LightGBM model of the squared error gives the predictions.
 # Expected: the file gives the model's predictions, or the exporter refuses the model.
 set -euo pipefail
 folder=$(mktemp -d)
@@ -32,7 +32,7 @@ for name, model, export in (
     pipe = Pipeline([("model", model)]).fit(X, y)
     export(pipe, ["age"], "claims", "model.pmml")
     parts = list(ElementTree.parse("model.pmml").getroot().iter())
-    # One tree with two leaves, the young first; a target may be shifted. There is no other transformation.
+    # One tree with two leaves, first that of young drivers; the sum may be shifted, but not transformed otherwise.
     file = np.array([float(each.get("score")) for each in parts if each.get("score")])
     shift = sum(float(each.get("rescaleConstant", 0)) for each in parts)
     own = pipe.predict(X.iloc[[0, -1]])

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: onnxmltools 1.16.0 (convert_xgboost), with xgboost 3.2.0, onnxruntime 1.32.0, scikit-learn 1.9.1 and
 #   protobuf 6.33.6.
-# Seen: a model of the objective reg:logistic, whose predict gives rates in (0, 1), is converted to a file that gives
-#   numbers on the scale of log-odds, without a warning. They are not the log-odds either: the base score, a rate, is
-#   added as it stands. Models of reg:squarederror and count:poisson give what predict gives.
+# Seen: a model with the objective reg:logistic, which predicts rates in (0, 1), is converted without a warning to a file
+#   that returns numbers on the scale of log-odds. These are not the log-odds either, because the base score, a rate, is
+#   added without conversion. Files of models with reg:squarederror and count:poisson return the model's predictions.
 # Expected: the file gives the model's predictions, as it does for count:poisson, or the conversion is refused.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: polars 2.1.0.
-# Seen: a ratio of two decimals keeps the digits of the columns and no more. Claims of 1.00 for an exposure of 300.00 years
-#   are a frequency of 0.00, and a ratio of two sums is cut to cents as well. Counts of numeric(10,0), as databases hand
-#   them over, give ratios that are whole numbers. The mean of the same columns is a float.
-# Expected: digits enough for a rate, as for floats and integers, and in DuckDB.
+# Seen: a ratio of two decimal columns has no more digits than the columns. Claims of 1.00 for an exposure of 300.00 years
+#   have a frequency of 0.00, and a ratio of two sums is cut to cents as well. Counts of type numeric(10,0), as databases
+#   return them, give whole-number ratios. The mean of the same columns is a float.
+# Expected: enough digits for a rate, as for floats and integers, and as in DuckDB.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: polars 2.1.0 (read_excel), with fastexcel 0.21.0, pyarrow 26.0.1 and xlsxwriter 3.3.1.
-# Seen: the type of a column is guessed from its first 1,000 rows. Text in later rows of a column that began with numbers
-#   becomes null, without a warning: of 1,500 policies, those of zone 2A and 2B come without a zone. fastexcel alone does
-#   the same. If the text stands in the first rows, the column is read as text, with nothing lost.
-# Expected: a column of text, or an error, as read_csv gives.
+# Seen: the type of a column is guessed from its first 1,000 rows. Later text in a column that began with numbers becomes
+#   null without a warning: of 1,500 policies, those of zones 2A and 2B have no zone. fastexcel alone does the same. If
+#   one of the first rows contains text, the column is read as text without loss.
+# Expected: a column of text, or an error, as in read_csv.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

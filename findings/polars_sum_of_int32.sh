@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: polars 2.1.0.
-# Seen: the sum of a column of Int32 stays within 32 bits and wraps around, alone and in groups. 30,000 premiums of
-#   900.00 in cents add up to a negative number, and 60,000 to a fifth of what they are. Columns of Int8 and Int16
-#   are summed as Int64, and mean is right. R and Spark write whole numbers as Int32.
+# Seen: the sum of an Int32 column has 32 bits and wraps around, alone and in groups. The sum of 30,000 premiums of 900.00
+#   in cents is negative, and that of 60,000 premiums is a fifth of the true sum. Columns of Int8 and Int16 are summed as
+#   Int64, and the mean is right. R and Spark write whole numbers as Int32.
 # Expected: the sum as Int64, as for smaller types, or an error.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: pot 0.9.7.post1, with numpy 2.4.6 and scipy 1.17.1.
-# Seen: wasserstein_1d of two columns of whole numbers (int64) is 0, whatever they hold. Quantiles get their weights in the
-#   type of the columns, where 1/n is 0. emd2_1d of the same input is right. Nothing warns.
-# Expected: the distance of the same numbers as floats, as scipy and emd2_1d give, or an error.
+# Seen: for two columns of whole numbers (int64), wasserstein_1d is 0, whatever the values. The weights of quantiles have
+#   the type of the columns, in which 1/n is 0. emd2_1d of the same input is right. No warning is given.
+# Expected: the distance of the same numbers as floats, as in scipy and emd2_1d, or an error.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: pyarrow 26.0.1, with pandas 3.1.1 and numpy 2.4.6.
-# Seen: the mean of a decimal column is rounded to the digits of the column. Databases hand over whole numbers as decimals
-#   without digits (NUMBER of Oracle, numeric(10,0)). 1 claim in 10 policies has then a mean of 0, and 6 in 10 one
-#   of 1, by compute.mean, by group_by, and by pandas for a column of the Arrow type. Nothing warns.
+# Seen: the mean of a decimal column is rounded to the digits of the column. Databases return whole numbers as decimals
+#   without digits (NUMBER of Oracle, numeric(10,0)). 1 claim in 10 policies then has a mean of 0, and 6 claims in 10
+#   policies have a mean of 1, by compute.mean, by group_by, and by pandas for a column of the Arrow type. No warning is
+#   given.
 # Expected: 0.1 and 0.6, as for integers.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: pyreadstat 1.3.7, with pandas 3.1.1 and numpy 2.4.6.
-# Seen: a SAS transport file (.xpt) may hold several tables, as PROC COPY writes a library. read_xport reads the first one,
-#   and takes all that follows, headers too, for more rows of it: three policies become 57, with ages of 3.7e-40 and 1.2e9. The
-#   metadata count them as rows, and no warning is given. read_sas of pandas gives the same number of rows.
+# Seen: a SAS transport file (.xpt) may contain several tables, as written by PROC COPY for a library. read_xport reads
+#   the first table and interprets everything after it, including headers, as more rows of this table: three policies
+#   become 57, with ages of 3.7e-40 and 1.2e9. The metadata count these rows, and no warning is given. read_sas of pandas
+#   returns the same number of rows.
 # Expected: the rows of the first table, or a choice of the table.
 # Input: two files of pyreadstat in one. The header of the library, of 240 bytes, stands once, then that of each table.
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: rdata 1.1.0, with pandas 3.1.1 and numpy 2.4.6.
-# Seen: a column of R's class integer64, as bit64, data.table and database drivers write whole numbers beyond 2^31, is
-#   read as floats near 1e-319: the bits of the integers taken for floats. A warning says that the class has no
-#   constructor; the values look like ordinary numbers.
+# Seen: a column of R's class integer64, in which bit64, data.table and database drivers store whole numbers beyond 2^31,
+#   is read as floats near 1e-319: the bits of the integers are interpreted as floats. A warning says that the class has
+#   no constructor; the values look like ordinary numbers.
 # Expected: the integers, or no column.
 # Input: what R 4.2.2 with bit64 4.0.5 writes for
 #   saveRDS(bit64::as.integer64(c(41250, 28000, 33000)), "v.rds", ascii = TRUE, version = 2)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: scikit-learn 1.9.1, with numpy 2.4.6.
-# Seen: partial_dependence of a HistGradientBoostingRegressor with a log link (poisson, gamma) gives, by default, logarithms
-#   less their base, and with sample_weight, even of ones, averages of predictions. A model of about 3 claims has a
-#   partial dependence from -0.2 to 0.1, or from 2.3 to 3.1. Nothing warns.
+# Seen: for a HistGradientBoostingRegressor with a log link (poisson, gamma), partial_dependence returns by default
+#   logarithms less a constant, and with sample_weight, even if all weights are 1, averages of predictions. A model of
+#   about 3 claims has a partial dependence from -0.2 to 0.1, or from 2.3 to 3.1. No warning is given.
 # Expected: one scale, that of predict, or a warning.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: scipy 1.17.1 (stats.chatterjeexi), with numpy 2.4.6.
-# Seen: rows with equal x keep the order in which they are given. Ages in years have ties, so if the table is sorted by
-#   price, the xi correlation of age with a price that does not depend on it is 0.80 with a p-value of 0. In random
-#   order it is 0.00. Neither the documentation of x nor a warning says so.
+# Seen: rows with equal x stay in the given order. Ages in years have ties, so if the table is sorted by price, the xi
+#   correlation of age with an independent price is 0.80 with a p-value of 0. In random order it is 0.00. Neither the
+#   documentation of x nor a warning mentions this.
 # Expected: a value that does not depend on the order of rows, or ties that are broken at random, as in Chatterjee (2021).
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: shap 0.51.0, with scikit-learn 1.9.1, pandas 3.1.1 and numpy 2.4.6.
-# Seen: Shapley values of HistGradientBoostingRegressor with categorical_features, by TreeExplainer and by Explainer, do not
-#   add up to its predictions: they miss them by up to three times their standard deviation. The check of additivity passes,
-#   because it compares them with the same trees as shap reads them, without the levels. Nothing warns.
+# Seen: for a HistGradientBoostingRegressor with categorical_features, Shapley values by TreeExplainer and by Explainer do
+#   not add up to the predictions: the differences are up to three times the standard deviation of the predictions. The
+#   additivity check passes, because it compares the values with shap's version of the trees, which lacks the levels. No
+#   warning is given.
 # Expected: values that add up to the predictions, as without levels, or a refusal.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: skl2onnx 1.20.0, with scikit-learn 1.9.1, onnxruntime 1.32.0, onnx 1.22.0 and numpy 2.4.6.
-# Seen: forests and trees of scikit-learn learn on which side of a split missing cells go. The ONNX file that skl2onnx
-#   makes does not hold it, so that rows with a missing cell get another price, here 1.5 times the model's on average.
-#   Other rows are right, and nothing warns.
+# Seen: forests and trees of scikit-learn learn on which side of a split missing cells go. The ONNX file written by
+#   skl2onnx does not contain this, so rows with a missing cell get other prices, here 1.5 times the model's on average.
+#   Other rows are right, and no warning is given.
 # Expected: the predictions of the model, or a refusal to convert trees that were fitted to missing cells.
 set -euo pipefail
 folder=$(mktemp -d)

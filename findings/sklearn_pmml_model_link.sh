@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Package: sklearn-pmml-model 1.0.8, with scikit-learn 1.9.1, pandas 3.1.1 and numpy 2.4.6.
 # Seen: PMMLRidge, PMMLLasso and PMMLElasticNet read a GeneralRegressionModel and ignore its linkFunction. For a Poisson
-#   model with a log link, as R's pmml writes it, predict gives logarithms of prices, some of them below 0. Nothing warns.
+#   model with a log link, as written by R's pmml, predict returns logarithms of prices, some of them below 0. No warning
+#   is given.
 # Expected: exp of the linear predictor, or a refusal of a link that is not the identity.
 set -euo pipefail
 folder=$(mktemp -d)

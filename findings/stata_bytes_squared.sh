@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: pandas 3.1.1 (read_stata) with statsmodels 0.15.0, numpy 2.4.6 and scipy 1.17.1.
-# Seen: read_stata gives a byte column, as Stata keeps ages, as int8. A formula with I(age**2) then squares within 8 bits:
-#   60 squared is 16 and 89 squared is -15. The model is fitted to these numbers, and its curve along age is another one.
-#   Nothing warns. The same table from a CSV file gives the right curve.
+# Seen: read_stata returns a byte column, in which Stata stores ages, as int8. A formula with I(age**2) then computes
+#   squares with 8 bits: 60 squared is 16 and 89 squared is -15. The model is fitted to these numbers, and its curve along
+#   age is wrong. No warning is given. The same table from a CSV file gives the right curve.
 # Expected: the same model from both files, or a warning.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: statsmodels 0.15.0, with pandas 3.1.1, numpy 2.4.6 and scipy 1.17.1.
-# Seen: a GLM with an exposure gives two predictions of the rows that it was fitted to. predict() gives counts for the
-#   exposure of each row, and get_prediction() gives counts for an exposure of 1, with intervals about them. Here they add
-#   up to 1.7 times the claims. Poisson of the discrete models does the same. Nothing warns.
+# Seen: a GLM with an exposure gives two different predictions for its training rows. predict() returns counts for the
+#   exposure of each row, and get_prediction() returns counts for an exposure of 1, with intervals. Here the latter add up
+#   to 1.7 times the claims. Poisson of the discrete models does the same. No warning is given.
 # Expected: the predicted mean of get_prediction() is what predict() gives, as without an exposure.
 set -euo pipefail
 folder=$(mktemp -d)

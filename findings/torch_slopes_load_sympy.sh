@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Package: torch 2.13.0, with numpy 2.4.6.
-# Seen: the first gradient of an output with a slope of its own (grad_outputs of torch.autograd.grad, or backward of what
-#   is no scalar) imports torch.fx.experimental.symbolic_shapes and sympy: some 500 modules, and most of a second of each
-#   new process that trains. The gradient of a sum imports neither, and the same gradient written as the sum of outputs
-#   times slopes is equal to the bit.
-# Expected: eager gradients load no compiler's algebra; shapes without symbols are compared as tuples.
+# Seen: the first gradient of an output with given slopes (grad_outputs of torch.autograd.grad, or backward of a
+#   non-scalar) imports torch.fx.experimental.symbolic_shapes and sympy: about 500 modules, which take most of a second in
+#   each new training process. The gradient of a sum imports neither, and the same gradient written as the sum of outputs
+#   times slopes is equal to the last bit.
+# Expected: eager gradients import no symbolic algebra; shapes without symbols are compared as tuples.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

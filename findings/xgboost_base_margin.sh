@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with scikit-learn 1.9.1 and numpy 2.4.6.
-# Seen: a Poisson model fitted with base_margin = log(exposure) predicts one value without a margin and another one with a
-#   margin of 0. Without one, each prediction is multiplied by base_score, the mean of the counts, which the training with a
-#   margin never used. Here the rate per unit of exposure comes out 1.85 times too high. The saved file does not tell whether
-#   it was fitted with a margin.
+# Seen: a Poisson model fitted with base_margin = log(exposure) gives different predictions without a margin and with a
+#   margin of 0. Without a margin, each prediction is multiplied by base_score, the mean of the counts, which training
+#   with a margin never used. Here the rate per unit of exposure is 1.85 times too high. The saved file does not state
+#   whether the model was fitted with a margin.
 # Expected: no margin and a margin of 0 are the same, as no offset and an offset of 0 are in a GLM; or base_score is neutral
 #   in a model that was fitted with a margin.
 set -euo pipefail

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with numpy 2.4.6.
-# Seen: a model trained with an objective of one's own (here Poisson with a log link) is saved as one of reg:squarederror. The
-#   file, JSON or UBJSON, holds no sign of the objective but a base_score of 0.5, and its predictions are logarithms.
-# Expected: the file says that the objective is unknown, so that a reader does not take the scores for values of the outcome.
+# Seen: a model trained with a custom objective (here Poisson with a log link) is saved with the objective
+#   reg:squarederror. The file, JSON or UBJSON, contains no information on the custom objective except a base_score of
+#   0.5, and its predictions are logarithms.
+# Expected: the file states that the objective is unknown, so that a reader does not use the scores as values of the
+#   outcome.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with scikit-learn 1.9.1 and numpy 2.4.6.
-# Seen: a file saved after early stopping gives two predictions. XGBRegressor, loaded from it, uses the trees up to the best
-#   iteration. Booster, loaded from the same file, uses all of them, though the file notes the best iteration. Neither warns.
+# Seen: a file saved after early stopping gives two different predictions. An XGBRegressor loaded from the file uses the
+#   trees up to the best iteration. A Booster loaded from the same file uses all trees, although the file contains the
+#   best iteration. No warning is given.
 # Expected: one file, one prediction.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with scikit-learn 1.9.1 and numpy 2.4.6.
-# Seen: a model that was fitted with missing=-1, saved as JSON or UBJSON and loaded again takes -1 for a number. Rows
-#   without missing values are predicted as before, the others differently. Nothing warns.
-# Expected: the loaded model predicts as the saved one.
+# Seen: a model that was fitted with missing=-1, saved as JSON or UBJSON and loaded again treats -1 as a number. Rows
+#   without missing values have the same predictions as before, and all other rows have different ones. No warning is
+#   given.
+# Expected: the loaded model gives the predictions of the saved model.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with pandas 3.1.1, scikit-learn 1.9.1 and numpy 2.4.6.
-# Seen: a monotone constraint on a column of categories is accepted and not kept. Where levels are split one by one
-#   (max_cat_to_onehot), the predictions are those without it. Where they are split in groups, a falling constraint changes
-#   nothing, and with a rising one the column has no effect at all: each level gets the same price. Nothing warns.
+# Seen: a monotone constraint on a categorical column is accepted but not satisfied. If levels are split one by one
+#   (max_cat_to_onehot), the predictions equal those without the constraint. If levels are split in groups, a falling
+#   constraint changes nothing, and a rising one removes the effect of the column: every level gets the same price. No
+#   warning is given.
 # Expected: an error, as LightGBM gives, or a constraint on the order of the levels.
 set -euo pipefail
 folder=$(mktemp -d)

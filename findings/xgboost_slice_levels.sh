@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Package: xgboost 3.2.0 (its build for CPUs, xgboost-cpu), with pandas 3.1.1, scikit-learn 1.9.1 and numpy 2.4.6.
-# Seen: a model knows its categories by name, so that a frame that lists its levels in another order is predicted alike.
-#   A slice of the model, such as booster[:best + 1] after early stopping, has lost the names and takes codes instead. The
-#   same rows, with levels listed in another order, are given other prices. Nothing warns, and a saved slice does it too.
-# Expected: a slice of all trees predicts what the model predicts.
+# Seen: a model stores its categories by name, so a frame that lists its levels in another order gets the same
+#   predictions. A slice of the model, such as booster[:best + 1] after early stopping, has lost the names and uses codes
+#   instead. The same rows with levels listed in another order get other prices. No warning is given, and a saved slice
+#   does the same.
+# Expected: a slice with all trees gives the predictions of the model.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: zensical 0.0.73.
-# Seen: a script that mkdocs.yml names as a string under extra.polyfills, as Material for MkDocs takes it, becomes a
-#   script element with an empty src. The build has no complaint, also with --strict, and the browser loads the page
-#   itself as a script. With the polyfill iframe-worker the search of a site opened from files is then unavailable.
+# Seen: a script that mkdocs.yml names as a string under extra.polyfills, as Material for MkDocs permits, becomes a script
+#   element with an empty src. The build reports no error, even with --strict, and the browser loads the page itself as a
+#   script. With the polyfill iframe-worker, the search of a site opened from files then does not work.
 # Expected: the script, as for a map with a path, or a warning.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,19 +1,19 @@
-"""Shared fixtures: real data and the browser are found, skipped with a reason, or required."""
+"""Shared fixtures: tests that need real data or a browser are skipped with a reason, or fail where required."""
 
 from __future__ import annotations
 
 import os
 
-# Before numpy and torch are loaded anywhere: several threads under contention are far slower than one, and the
-# tests share their cores with servers, browsers and workers. A pool's thread that waits must not spin: it took
-# a core from the other process of tests, and four fifths of the time of all.
+# Set before any import of numpy and torch. Several threads that compete are far slower than one, and the
+# tests share their cores with servers, browsers and workers. Waiting threads must not spin: they occupied a
+# core of the other test process and took four fifths of the total time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
-# Not a process beside each test of a page; the one test of them allows it.
+# Page tests start no standby process; the one test of standby processes allows it.
 os.environ["FAIRDASH_NO_STANDBY"] = "1"
 
 import gc
@@ -30,7 +30,7 @@ from tests.serving import end_workers
 from tests.shared import home_of
 from tests.tiers import mark_variants
 
-#: The same examples for everybody; ``make test-all`` draws new ones, and ``make test-long`` many.
+#: Everybody gets the same examples; ``make test-all`` draws new ones, and ``make test-long`` many more.
 settings.register_profile("same", derandomize=True, deadline=None, database=None, max_examples=50)
 settings.register_profile("new", deadline=None, print_blob=True)
 settings.register_profile("long", settings.get_profile("new"), max_examples=5000)
@@ -43,23 +43,23 @@ if TYPE_CHECKING:
 
 
 def missing(what: str, reason: str) -> None:
-    """Skip, or fail where FAIRDASH_REQUIRE (comma-separated: data, browser, postgres) says it must be there."""
+    """Skip the test, or fail if FAIRDASH_REQUIRE (data, browser, postgres; comma-separated) names `what`."""
     if what in os.environ.get("FAIRDASH_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here: {reason}")
     pytest.skip(reason)
 
 
-#: Minutes a test, each in a process of its own.
+#: Each test of this file takes minutes and gets a process of its own.
 _LONGEST = "test_default_path.py"
-#: They start workers and count them, or take much of the memory: never two at once.
+#: These tests start and count workers or use much memory, so two of them never run at once.
 _ALONE = ("tests/jobs/", "tests/test_limits.py")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file of tests in one process, and audits in one, for their fixtures; the longest walks each on its own.
+    """Run each test file in one process, all audits in one, and each of the longest tests alone.
 
-    xdist's own groups go by a name in the test's id, which pytest 9 no longer shows it.
+    xdist's own groups rely on a name in the test id, which pytest 9 no longer passes.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -75,7 +75,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
-# What collection makes stays: a search of it for garbage, again and again, took a twentieth of the time of all tests.
+# Objects made during collection are kept: repeated garbage collection took a twentieth of the total time.
 gc.disable()
 
 
@@ -87,9 +87,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, then browsers, then all others.
+    """Order the tests: the longest first, then browser tests, then all others.
 
-    Walks by hand take minutes of mostly waiting: at the end one process would wait for the other's.
+    Tests of whole user paths take minutes, mostly waiting. At the end, one process would wait for the other.
     """
     mark_variants(items)
     for item in items:
@@ -105,13 +105,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _has_processes(item: pytest.Item) -> bool:
-    """Whether it waits for a browser, a server, a worker or pip, which a busy machine can hold up."""
+    """Return True if a test waits for a browser, a server, a worker or pip, which a busy machine can delay."""
     return (
         bool(item.get_closest_marker("browser")) or {"jobs", "runs", "fresh"} & set(item.path.parts) != set()
     )
 
 
-#: What needs the queue's own database and processes.
+#: Marks of tests that need the real queue with its database and processes.
 _WITH_PROCESSES = ("processes", "browser", "fresh")
 
 
@@ -119,7 +119,7 @@ _WITH_PROCESSES = ("processes", "browser", "fresh")
 def _own_home(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Every test keeps its uploads and runs in a folder of its own, and leaves no work at them behind."""
+    """Give every test its own folder for uploads and runs, and stop all jobs at its end."""
     home = str(tmp_path / "home")
     monkeypatch.setenv("FAIRDASH_HOME", home)
     before = os.nice(0) if hasattr(os, "nice") else 0
@@ -130,7 +130,7 @@ def _own_home(
         line = stand_in(monkeypatch)
         yield
         line.end()
-    # Else every server of the tests to come would stand behind its own workers.
+    # Otherwise all later servers of the tests would have a lower priority than their own workers.
     assert not hasattr(os, "nice") or os.nice(0) == before, (
         "this test has lowered the priority of all after it"
     )
@@ -138,7 +138,7 @@ def _own_home(
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Homes with what is finished (tests/shared.py), one of each for all processes of these tests."""
+    """Homes with finished runs and audits (tests/shared.py), made once for all test processes."""
     folder = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
         folder = folder.parent
@@ -147,7 +147,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def done(shared: Callable[[str], Path]) -> Run:
-    """A run that is done, in this test's own store."""
+    """A finished run in this test's own store."""
     from fairdash.runs.store import Run
 
     (folder,) = (shared("run") / "runs").iterdir()
@@ -157,7 +157,7 @@ def done(shared: Callable[[str], Path]) -> Run:
 
 @pytest.fixture(scope="module")
 def light_runs() -> Iterator[None]:
-    """Runs in a file that asks nothing of their numbers: without references, with few trees and permutations."""
+    """Make the runs of a file of tests fast: without references, with few trees and permutations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
         patch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
@@ -167,7 +167,7 @@ def light_runs() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def is_long(pytestconfig: pytest.Config) -> bool:
-    """Whether these are the long tests (``make test-long``): more samples, more random tables."""
+    """Return True for the long tests (``make test-long``), with more samples and more random tables."""
     return bool(pytestconfig.getoption("--hypothesis-profile") == "long")
 
 

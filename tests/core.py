@@ -1,4 +1,4 @@
-"""An environment with the core of fairdash alone, made of links to what is installed here: in a second, not forty."""
+"""An environment with only the core of fairdash, made of links to installed packages in one second."""
 
 import subprocess
 import sys
@@ -13,14 +13,14 @@ from tests.serving import ROOT
 
 
 def core_requirements() -> list[str]:
-    """What the core asks for, as pyproject.toml has it."""
+    """The dependencies of the core in pyproject.toml."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     needed: list[str] = about["project"]["dependencies"]
     return needed
 
 
 def link_core(folder: Path) -> Path:
-    """Link the core's packages and all that they need, and this checkout's, into a folder."""
+    """Link the core's packages, their dependencies and this checkout into a folder."""
     folder.mkdir(parents=True)
     for each in _with_all_they_need(core_requirements()):
         for file in each.files or ():
@@ -45,7 +45,7 @@ def _with_all_they_need(requirements: list[str]) -> Iterator[Distribution]:
 
 
 def run_core(core: Path, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Python with nothing but its own library and the core on its path; arguments as Python takes them."""
+    """Run Python with only its standard library and the core on its path; the arguments are those of Python."""
     start = f"import sys; sys.path.append({str(core)!r}); sys.argv[0] = 'fairdash'; "
     code = "from fairdash.cli import main; sys.exit(main())"
     if arguments[0] == "-c":

@@ -1,8 +1,8 @@
-"""A queue in memory that works off jobs in threads of the tests' process: a worker's start takes seconds.
+"""A queue in memory that runs jobs in threads of the test process, because starting a worker takes seconds.
 
-It stands in for :mod:`fairdash.jobs.queue` in every test that bears no mark ``processes``. A job takes the way
-that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on. Work begins once a test waits for something
-(:func:`tests.serving.until`), so that a test may also carry a job out itself.
+It replaces :mod:`fairdash.jobs.queue` in every test without the mark ``processes``. A job takes the same path
+as in a worker, starting with :func:`fairdash.cli.worker.carry_out`. Jobs start when a test waits for
+something (:func:`tests.serving.until`), so that a test may also run a job directly.
 """
 
 import threading
@@ -32,7 +32,7 @@ class _Waiting:
 
 @dataclass
 class Line:
-    """Jobs by their names in the line, in order, and a thread for each queue that has work."""
+    """Jobs in order of arrival, by their names in the queue, and one thread for each queue with jobs."""
 
     jobs: dict[str, _Waiting] = field(default_factory=dict)
     threads: dict[str, threading.Thread] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Line:
             return QueueState(self.jobs[id].state, self._ahead(id)) if id in self.jobs else None
 
     def _ahead(self, id: str) -> tuple[str, ...]:
-        """Jobs of its queue that come before a job that waits: what is at work, and what has waited longer."""
+        """Jobs of the same queue before a waiting job: the running job and those that have waited longer."""
         at, mine = list(self.jobs).index(id), self.jobs[id]
         own = {name: each.state for name, each in self.jobs.items() if each.queue_name == mine.queue_name}
         waiting = [name for name in [*self.jobs][:at] if own.get(name) == WAITING]
@@ -75,7 +75,7 @@ class Line:
         self.called.add(queue_name)
 
     def begin(self) -> None:
-        """Start a thread for each queue that was called and has a job."""
+        """Start a thread for each queue that has a job and was asked to start."""
         with self.lock:
             for queue_name in self.called - self.threads.keys():
                 if self._next(queue_name) is not None:
@@ -104,14 +104,14 @@ class Line:
             try:
                 status = carry_out(job.place, job.part)
             except Exception:
-                # As in a worker: what was deleted meanwhile ends here.
+                # As in a worker, a job that was deleted in the meantime ends here.
                 status = 1
             with self.lock:
                 if job.state == AT_WORK:
                     job.state = STOPPED if status else _DONE
 
     def end(self) -> None:
-        """Stop what is at work, and wait for it."""
+        """Stop the running jobs and wait for their end."""
         with self.lock:
             active = [each for each in self.jobs.values() if each.state in (WAITING, AT_WORK)]
             threads = list(self.threads.values())
@@ -124,12 +124,12 @@ class Line:
             thread.join()
 
 
-#: What a line in memory does in the queue's place.
+#: Functions of the queue that the queue in memory replaces.
 REPLACED = ("submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers")
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:
-    """Put a line in memory in the queue's place."""
+    """Replace the queue by a queue in memory."""
     line = Line()
     for name in REPLACED:
         patch.setattr(queue, name, getattr(line, name))

@@ -1,7 +1,8 @@
-"""What others' code says of a table each: ``python -m tests.referees FOLDER`` writes it down.
+"""Reference results of other packages, which ``python -m tests.referees FOLDER`` writes to a file.
 
-dcor compiles for most of a minute as it is imported, so the tests hold fairdash to the values that it gave. The
-folder is ``python/general`` of github.com/agi-lab/beyond-correlation, whose ``dcovs.py`` has no licence to copy.
+Importing dcor compiles for most of a minute, so the tests compare fairdash with stored values of dcor. FOLDER
+is ``python/general`` of github.com/agi-lab/beyond-correlation, whose ``dcovs.py`` has no licence that permits
+copying it.
 """
 
 import json
@@ -14,7 +15,7 @@ VALUES = Path(__file__).with_suffix(".json")
 
 
 def pairs() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Name to u (n,) and v, (n,) or (n, 3)."""
+    """Name, mapped to u of shape (n,) and v of shape (n,) or (n, 3)."""
     rng = np.random.default_rng(0)
     u = rng.normal(size=257)
     return {
@@ -37,7 +38,7 @@ def samples() -> list[tuple[np.ndarray, list[np.ndarray]]]:
 
 
 def write(theirs: str) -> None:
-    """Ask the referees, and write down what they say and who they are."""
+    """Run the other packages and write their results and versions."""
     import dcor
     import torch
 

@@ -15,14 +15,14 @@ from types import MappingProxyType
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: No test looks at a clock: beside enough other work a process takes minutes to start.
+#: No test measures time, but on a busy machine a process can take minutes to start.
 SECONDS_THAT_HANG = 600
-#: How `make app` starts it, up to the port.
+#: Arguments with which `make app` starts the app, except the port.
 MAKE_APP = ("-m", "fairdash", "app", "--port")
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at."""
+    """A free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -32,7 +32,7 @@ def free_port() -> int:
 def served(
     home: Path, *, environment=MappingProxyType({}), program=(sys.executable,), command=MAKE_APP, folder=ROOT
 ) -> Iterator[str]:
-    """Address of the app with a home of its own; it is stopped on the way out."""
+    """Address of the app with a separate home; the app is stopped at the end."""
     port = free_port()
     log = home.with_suffix(".log")
     with log.open("wb") as out:
@@ -48,11 +48,11 @@ def served(
 
 
 def begin_work() -> None:
-    """What a line in memory begins when a test waits (tests/line.py); a worker begins by itself."""
+    """Start waiting jobs of the queue in memory (tests/line.py); real workers start by themselves."""
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait for something that another process or thread does; fail if it hangs."""
+    """Wait for the action of another process or thread, and fail if it hangs."""
     begun = time.monotonic()
     while not holds():
         begin_work()
@@ -61,7 +61,7 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def end_workers(home: str) -> None:
-    """Kill the workers that a page has started at this home: they would take the next tests' cores."""
+    """Kill the workers that a page has started for this home, because they would slow down the next tests."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             begun_with = (process / "environ").read_bytes().split(b"\0")
@@ -69,7 +69,7 @@ def end_workers(home: str) -> None:
             if f"FAIRDASH_HOME={home}".encode() in begun_with and b"worker" in command:
                 os.kill(int(process.name), signal.SIGKILL)
         except (OSError, ProcessLookupError):
-            continue  # it has ended, or it is another user's
+            continue  # the process has ended, or belongs to another user
 
 
 def wait_until_up(address: str, process: subprocess.Popen, log: Path) -> None:

@@ -1,6 +1,6 @@
-"""One finished run of each kind and one audit for all tests: ``python -m tests.shared FOLDER`` makes them all.
+"""One finished run of each kind and one audit for all tests: ``python -m tests.shared FOLDER`` makes them.
 
-In a session the first process that asks for one makes it, and the others wait for it and read it.
+In a test session, the first process that needs one makes it, and the other processes wait and read it.
 """
 
 import os
@@ -17,7 +17,7 @@ from filelock import FileLock
 
 @contextmanager
 def quick_models() -> Iterator[None]:
-    """A third of an audit's trees, small ones at three times the rate, and few epochs: they learn much the same."""
+    """A third of an audit's trees, smaller and with three times the learning rate, and few epochs."""
     from fairdash.utils.trees import boosted_trees
 
     def few(*, max_iter: int = 100, **options: Any) -> Any:
@@ -64,22 +64,23 @@ def _audit(**asked: object) -> Callable[[], None]:
     return make
 
 
-#: Name to what fills the home that FAIRDASH_HOME names.
+#: Name, mapped to the function that fills the home in FAIRDASH_HOME.
 MADE: Mapping[str, Callable[[], None]] = MappingProxyType(
     {
         "run": _run,
         "front": _front("PLAN"),
         "front of two methods": _front("TWO_METHODS"),
-        # Every question of one price, with a factor and a second price.
+        # All questions for one price, with a rating factor and a second price.
         "audit": _audit(candidate="new"),
-        # What one price's evidence and page need, without the models of questions 6 and 8.
+        # The questions that evidence and page of one price need, without the trained models of questions 6
+        # and 8.
         "audit of one price": _audit(questions=(1, 2, 3, 4, 5, 7, 9)),
     }
 )
 
 
 def home_of(name: str, folder: Path) -> Path:
-    """The home of that name in a folder, made by the first process to ask."""
+    """The home with this name in a folder, made by the first process that needs it."""
     home = folder / name.replace(" ", "-")
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{home}.lock"):

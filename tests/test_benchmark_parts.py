@@ -1,4 +1,4 @@
-"""Benchmarks in parts: rows of separate processes give the results of one."""
+"""Benchmarks in parts: the combined rows of separate processes equal the results of one process."""
 
 import argparse
 from functools import partial

@@ -1,4 +1,4 @@
-"""Boosted trees with row weights: the library's own where weights are equal, and as good elsewhere."""
+"""Boosted trees with row weights: equal to scikit-learn's for equal weights, and similar otherwise."""
 
 from unittest.mock import patch
 
@@ -25,7 +25,7 @@ def test_boosted_trees_with_equal_weights_predict_as_scikit_learn_does(rows):
     np.testing.assert_allclose(own.predict(x), theirs.predict(x), rtol=1e-9)
 
 
-def test_boosted_trees_with_unequal_weights_skip_weighted_percentiles_and_predict_as_well(rows):
+def test_boosted_trees_with_unequal_weights_compute_no_weighted_percentiles_and_predict_nearly_the_same(rows):
     x, y, weight = rows
     before = x.copy()
     with patch(
@@ -50,7 +50,7 @@ def test_binning_preserves_order_ties_missing_cells_and_few_valued_columns():
     assert (np.diff(binned[known][order]) >= 0).all()
     _, counts = np.unique(binned[known], return_counts=True)
     assert len(counts) == 20
-    # Ties lie on one side of an end.
+    # Tied values are on the same side of a bin edge.
     assert counts.min() >= 40
     assert set(binned[known]) <= set(column[known])
     few = rng.integers(5, size=(100, 1)).astype(float)

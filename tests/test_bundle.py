@@ -1,4 +1,4 @@
-"""Bundles: the same bytes for the same files, and little believed of a zip from elsewhere."""
+"""Bundles: equal files give equal bytes, and zip files from elsewhere are not trusted."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def test_packed_files_unpack_unchanged_and_repack_to_the_same_bytes(is_packed: b
 
 
 def lies(content: bytes) -> bytes:
-    """Of a file's size in the directory."""
+    """State a wrong file size in the directory of the archive."""
     place = content.index(b"PK\x01\x02") + 24
     return content[:place] + (1).to_bytes(4, "little") + content[place + 4 :]
 
@@ -79,7 +79,7 @@ def test_the_integrity_check_names_the_changed_files(noted: bytes, names: list[s
     assert changed(hashes_of({**FILES, SEAL: b"itself"}), noted) == names
 
 
-# Plain values and files, and back, for plans and units of work; and streams of random numbers.
+# Plain values and files survive storage, for plans and units of work; random streams are reproducible.
 
 
 RECORDS = [
@@ -100,7 +100,7 @@ def test_a_record_survives_a_round_trip_through_json(record: object) -> None:
 def test_values_that_do_not_fit_the_record_type_are_refused(values: object) -> None:
     with pytest.raises(ValueError, match="not the values of a Fix"):
         from_plain(Fix, values)
-    # The record's own words are passed on.
+    # The error message of the record is passed on.
     with pytest.raises(OptionError, match="n_splits"):
         from_plain(Sweep, {"lams": [1.0], "n_splits": 0})
 

@@ -1,4 +1,4 @@
-"""A planted personal value is in the data alone, not in messages, logs or files, and deletion reaches all of it."""
+"""A planted personal value appears only in the data, not in messages or logs; deletion removes it."""
 
 import logging
 import os
@@ -88,7 +88,7 @@ def test_a_planted_value_appears_only_in_data_files_from_upload_to_export(home: 
         assert not holds_canary(safe_csv(exported))
     assert files_with_canary(home) == {
         f"uploads/{source.sha256}.upload",
-        # The rows that the pages draw are data too.
+        # The rows that pages draw are data too.
         f"runs/{run.id}/result/rows.safetensors",
     }
 
@@ -98,7 +98,8 @@ def test_a_downloaded_model_contains_no_cell_values_except_text_levels(home: Pat
     job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
     assert (wait(job).state, files_with_canary(home)) == (DONE, {f"uploads/{source.sha256}.upload"})
     files = unpacked((job.folder / "result" / "bundle.zip").read_bytes())
-    # Escaped as JSON has it; the README says so, and no other file may.
+    # The cell value is escaped as in JSON; the README of the bundle mentions it, and no other file may
+    # contain it.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
     for content in (*files.values(), *(path.read_bytes() for path in (home / "workers").glob("*.log"))):
@@ -159,7 +160,7 @@ def test_a_page_error_is_logged_without_personal_values(caplog: pytest.LogCaptur
     assert not holds_canary(caplog.text.encode())
 
 
-#: Goes on until it is stopped.
+#: A run that continues until it is stopped.
 ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
 
 
@@ -169,14 +170,14 @@ def home(tmp_path: Path) -> Path:
 
 
 def decoded(path: Path) -> Iterator[bytes]:
-    """What a file holds, as it is and of a packed table as text; the numbers of safetensors lie there as they are."""
+    """Contents of a file as bytes, or as text for a packed table; safetensors stores plain numbers."""
     yield path.read_bytes()
     if path.suffix == ".parquet":
         yield pd.read_parquet(path).to_csv().encode()
 
 
 def with_canary(home: Path) -> set[str]:
-    """Folders with a planted value, in archives too and as JSON escapes it."""
+    """Folders with a planted value, also inside archives and with JSON escapes."""
     found = {name.split("/")[0] for name in files_with_canary(home)}
     for path in (path for path in home.rglob("*") if path.is_file()):
         content = path.read_bytes()
@@ -188,7 +189,7 @@ def with_canary(home: Path) -> set[str]:
 
 
 def make_everything(source: UploadSource) -> None:
-    """A run, a model, a search and a study, all done, and what a fault leaves behind."""
+    """Finish a run, a model, a search and a study, and cause an error that leaves files."""
     save_source(source)
     for job in (
         create_run(source, PLAN),
@@ -217,7 +218,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, UploadSour
 
 @pytest.fixture
 def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
-    """A file from which everything was made, in this test's own home."""
+    """A file from which everything was made, in the home of this test."""
     shutil.copytree(template[0], home)
     return template[1]
 
@@ -235,7 +236,8 @@ def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: U
     assert (with_canary(home), naming(home, source.sha256)) == (set(), [])
     assert not running.folder.exists()
     assert [each.sha256 for each in list_uploads()] == [other.sha256] == [kept.spec.source.sha256]
-    # Nobody was left at work who could bring it back, and neither does a look at the page.
+    # No thread or process remains that could restore the data, and opening the page doesn't restore them
+    # either.
     until(lambda: not any("_work" in each.name for each in threading.enumerate()))
     at.run()
     assert (with_canary(home), len(list_uploads())) == (set(), 1)
@@ -266,7 +268,7 @@ def test_a_worker_that_starts_work_after_deletion_does_not_restore_the_run(home:
 
 
 def looks(source: UploadSource, run: Run) -> list[Callable[[], object]]:
-    """All that a server keeps in memory of a file and a run."""
+    """All data of a file and a run that a server holds in memory."""
     return [
         lambda: cached.dataset_of(source), lambda: cached.summary_of(source),
         lambda: cached.upload_of(source.sha256, source.name, source.reading),
@@ -279,7 +281,7 @@ def test_another_server_process_stops_showing_deleted_data() -> None:
     source = upload(table())
     run = create_run(source, PLAN)
     assert worker.main(run.id) == 0
-    # In memory here, as in any process that has shown it.
+    # The data are in the memory of this process, as of any process that has shown them.
     assert cached.dataset_of(source).n_rows == len(cached.result_of(run).target) == 200
     assert cached.upload_of(source.sha256, source.name, source.reading)[1].n_rows == 200
     cached.contents_of(source.sha256)
@@ -299,7 +301,7 @@ def test_a_browser_window_that_still_holds_a_deleted_file_does_not_restore_it() 
     at = at.run()
     assert list_uploads() == ()
     assert "not stored here any more" in said_in_errors(at)
-    # Given once more by hand it is a new file.
+    # If the user uploads the file again, it is a new file.
     at = at.run()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
     assert [each.sha256 for each in list_uploads()] == [kept.sha256]

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("light_runs")
 
 @pytest.fixture
 def command(capsys):
-    """What a command prints: to stdout, or to stderr where it is refused."""
+    """The output of a command: stdout, or stderr if the command was refused."""
 
     def printed(*words, status=0):
         assert main([str(word) for word in words]) == status
@@ -53,7 +53,7 @@ def test_a_command_uses_one_thread_unless_configured_otherwise():
         assert (said[0], said[-1]) == ("False", wanted), "NumPy would have read it already"
 
 
-def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(policies, command):
+def test_sweep_prints_the_results_of_the_api_as_json_and_as_a_table(policies, command):
     path, _ = policies
     roles = {"predict": "old_price", "sensitive": ("age",), "features": ("income", "power")}
     options = f"--file {path} --predict old_price --sensitive age --features income power "
@@ -65,10 +65,10 @@ def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(policies, comman
     told = {"methods": ["standard", "pearson"], "lams": [0, 1], "n_splits": 1, "measures": ["pearson"]}
     told |= {"tune": False, "tariff": False, "device": "cpu"}
     result = fd.sweep(DataOptions(file=path, **roles).load(), settings=settings, **told)
-    # The standard model and a fair one at two weights, three parts.
+    # One standard model and one fair model at two weights, each on three sets of rows.
     assert len(printed["rows"]) == len(result.frame) == (1 + 2) * 3
     for row, expected in zip(printed["rows"], result.frame.to_dict("records"), strict=True):
-        # JSON has no NaN: what training rows lack, their floor, is null.
+        # JSON has no NaN: the floor, which training rows lack, is null.
         numbers = {name: float("nan") if value is None else value for name, value in row.items()}
         assert numbers == pytest.approx(expected, nan_ok=True)
     out = command("sweep", *options.replace("standard,pearson", "standard").split(), *quick)
@@ -77,7 +77,7 @@ def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(policies, comman
 
 @pytest.fixture
 def prices(tmp_path, monkeypatch):
-    """A file with a U-shaped link of 200 rows, two incomplete rows and a column of text, among others."""
+    """A file with 200 rows of a U-shaped link, two incomplete rows, a column of text and other columns."""
     age = np.linspace(-1, 1, 200)
     price = age**2 + 0.01 * np.random.default_rng(0).normal(size=200)
     rows = [f"{a:.6f},{p:.6f},magenta" for a, p in zip(age, price, strict=True)]
@@ -89,7 +89,7 @@ def prices(tmp_path, monkeypatch):
     return tmp_path / "prices.csv"
 
 
-#: Command, and a pattern of what is said of it.
+#: A command, and a pattern of its error message.
 _, *REFUSED = csv.reader(Path(__file__).with_name("refused_commands.csv").read_text("utf-8").splitlines())
 
 
@@ -107,7 +107,7 @@ def test_measure_accepts_twenty_complete_rows(prices, command):
     command(*"measure pearson few20.csv --u u --v v --permutations 19 --bootstrap 0".split())
 
 
-def test_measure_prints_json_that_holds_what_the_api_gives(prices, command):
+def test_measure_prints_the_results_of_the_api_as_json(prices, command):
     printed = json.loads(command("measure", "hgr_spline", prices, "--u", "price", "--v", "age", "--json"))
     about = {"n_left_out": 2, "interval_of": REGISTRY["hgr_spline"].title}
     about["evaluation"] = "corrected by evidence"
@@ -139,7 +139,7 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, command):
 
 @pytest.fixture
 def rated(tmp_path):
-    """Prices that follow a bonus and nothing else; age follows the bonus as well. One row lacks its bonus."""
+    """Prices that depend only on a bonus; age depends on the bonus as well. One row has no bonus."""
     rng = np.random.default_rng(0)
     bonus = rng.integers(50, 100, 400)
     price, age = 10 * bonus + 90 * rng.normal(size=400), bonus + 9 * rng.normal(size=400)
@@ -167,13 +167,13 @@ def test_measure_reports_conditional_dependence_given_other_columns(rated, comma
     assert "bonus" in command(*options, "--given", "bonnus", status=2)
 
 
-#: One method, trained once and quickly.
+#: Options for one method, trained once and quickly.
 QUICK = "--methods standard --splits 1 --epochs 2 --measures pearson --no-tune --device cpu".split()
 
 
 @pytest.fixture
 def policies(tmp_path):
-    """Policies of three years: claims, years of exposure, a price that is there already."""
+    """Policies of three years: claims, years of exposure and an existing price."""
     rng = np.random.default_rng(0)
     policy = np.repeat(np.arange(80), 3)
     frame = pd.DataFrame({"claims": rng.poisson(1.0, 240).astype(float)})
@@ -229,7 +229,7 @@ def test_help_in_a_pipe_has_neither_frames_nor_colours(command):
         assert max(map(len, said.split("\n"))) <= 80
 
 
-def test_a_shell_can_complete_verbs_and_options(tmp_path, monkeypatch):
+def test_a_shell_can_complete_subcommands_and_options(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/fairdash"])
     script = tmp_path / "fairdash"
     assert main(["--install-completion", "--shell", "bash", "--output", str(script)]) == 0
@@ -245,7 +245,7 @@ MEASURED = "measure pearson prices.csv --u price --v age --permutations 19 --jso
     ("command", "unbuffered"),
     [("--help", ""), (MEASURED, "1"), pytest.param("runs list --json", "", marks=pytest.mark.variant)],
 )
-def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuffered, prices):
+def test_every_command_ends_without_an_error_when_the_reader_closes_the_pipe(command, unbuffered, prices):
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     read, write = os.pipe()
     os.close(read)
@@ -288,7 +288,7 @@ ENCODINGS = ("cp1252", "ascii", "latin-1", "utf-8")
 
 
 def printed_in(encoding: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a command prints to a file that is not necessarily UTF-8."""
+    """The output of a command, written to a file with another encoding than UTF-8."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
     with monkeypatch.context() as patched:
         for name, stream in zip(("stdout", "stderr"), streams, strict=True):

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's examples, carried out in a copy of the source as a newcomer would."""
+"""The examples of CONTRIBUTING.md, run in a copy of the source as a newcomer would run them."""
 
 import os
 import re
@@ -20,7 +20,7 @@ EXAMPLES = {
     )
     if title.startswith("Add ")
 }
-#: A file to write, lines to change, or commands with what they print.
+#: A step of an example: a file to write, lines to change, or commands with their output.
 STEP = re.compile(
     r"<!-- new file: (?P<new>\S+) -->\n```python\n(?P<code>.*?)```"
     r"|<!-- in (?P<path>\S+) -->\n```diff\n(?P<diff>.*?)```"
@@ -31,7 +31,7 @@ STEP = re.compile(
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is needed: the examples add to one another, as in a real checkout."""
+    """A copy of the files that the examples need; later examples build on earlier ones."""
     folder = tmp_path_factory.mktemp("source")
     for name in ("fairdash", "pages", "tests"):
         shutil.copytree(
@@ -73,7 +73,7 @@ def test_contributing_has_an_example_for_every_kind_of_extension() -> None:
 def test_an_example_in_contributing_works_as_written(title: str, source: Path) -> None:
     steps = list(STEP.finditer(EXAMPLES[title]))
     assert len(steps) >= 2
-    # Every example finds the table that the first of them makes.
+    # Every example uses the table that the first example writes.
     (table,) = re.findall(r"^\$ python -c .*to_csv.*\n", EXAMPLES["Add a measure of dependence"], flags=re.M)
     run_console(table, source)
     for step in steps:

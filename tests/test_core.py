@@ -1,4 +1,4 @@
-"""The core alone, without any extra: what works there, and what is said of the rest."""
+"""The core without extras: the features that work, and the messages for all others."""
 
 import json
 import tomllib
@@ -26,7 +26,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of prices in delimited text, with what trees can learn price and cost from."""
+    """A table of prices in delimited text, with features from which trees can learn price and cost."""
     rng, n = np.random.default_rng(0), 250
     age = rng.integers(18, 90, n)
     frame = pd.DataFrame({"price": (200 + 2 * age + rng.normal(0, 20, n)).round(2), "age": age})
@@ -36,7 +36,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_core_alone_has_help_and_measures(core, prices, tmp_path) -> None:
+def test_help_and_measures_work_with_the_core_alone(core, prices, tmp_path) -> None:
     code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
@@ -51,7 +51,7 @@ def test_every_extra_installs_the_packages_named_for_it() -> None:
         extra: {each.replace("-", "_").partition(">")[0].partition("[")[0] for each in needed}
         for extra, needed in about["optional-dependencies"].items()
     }
-    # What dbos keeps its queue with comes with it; PyYAML is imported as yaml.
+    # sqlalchemy, in which dbos stores its queue, is installed with dbos; PyYAML is imported as yaml.
     along = {"sqlalchemy": "dbos", "yaml": "pyyaml"}
     for package, extra in EXTRA_OF.items():
         assert {package, along.get(package)} & brought[extra]
@@ -81,7 +81,7 @@ def test_the_core_audits_with_trees_and_writes_a_zip_without_figures(core, price
     assert "<figure>" not in report
 
 
-#: Commands, and the extra that is missing.
+#: Commands, and the extra that each of them lacks.
 ASKED = (
     (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"), (("bench", *FILE), "train"),
     (("search", *FILE), "train"), (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
@@ -89,7 +89,7 @@ ASKED = (
     (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
     (("report", "0123456789ab"), "plot"), (("runs", "list"), None), (("worker",), "jobs"), (("app",), "app"),
 )  # fmt: skip
-#: All of them in one process, which takes a second to start.
+#: Run all commands in one process, because starting a process takes a second.
 RUN_ALL = """
 import contextlib, io, json, sys
 from fairdash.cli import main

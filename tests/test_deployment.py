@@ -1,4 +1,4 @@
-"""docs/deployment: nginx's configuration is run as it stands, with ports and paths of its own."""
+"""docs/deployment: nginx runs with the page's configuration, except for ports and paths."""
 
 import http.client
 import os
@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """Port of an nginx as the page has it, before an app as the page has it; Anne and Ben have passwords."""
+    """Port of an nginx with the page's configuration in front of such an app; Anne and Ben have passwords."""
     folder = tmp_path_factory.mktemp("nginx")
     request = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout privkey.pem -out fullchain.pem -subj"
     subprocess.run([*request.split(), f"/CN={NAME}"], cwd=folder, check=True, capture_output=True)
@@ -44,7 +44,8 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         text = text.replace("/etc/nginx/fairdash", str(folder))
         text = text.replace("events {}", f"events {{}}\npid {folder}/pid;\nerror_log {folder}/errors;")
         if os.getuid() == 0:
-            # Its workers read the file of passwords, which lies in a folder of root's alone here.
+            # Run nginx as root, because its workers read the password file, which is in a folder of root
+            # here.
             text = f"user root;\n{text}"
         text = text.replace("http {", f"http {{\naccess_log off;\nclient_body_temp_path {folder}/bodies;", 1)
         (folder / "nginx.conf").write_text(text)
@@ -64,7 +65,7 @@ def _listens(port: int) -> bool:
 
 
 def untrusting() -> ssl.SSLContext:
-    """Takes the certificate that was made for this test."""
+    """An SSL context that accepts any certificate, as that of this test."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
@@ -83,7 +84,7 @@ def ask(port: int, path: str, user: str | None, method: str = "GET", size: int =
 
 
 def who_it_says(port: int, user: str, **more: str) -> str:
-    """What the app's sidebar says of who has come by the websocket."""
+    """The user name in the app's sidebar for a visitor by websocket."""
     with connect(
         f"wss://{NAME}:{port}/_stcore/stream",
         ssl=untrusting(),
@@ -108,9 +109,9 @@ def test_the_proxy_rejects_requests_without_a_password(proxy: int) -> None:
 
 
 def test_the_proxy_lets_through_uploads_of_the_permitted_size(proxy: int) -> None:
-    """Refused by the app, whose session it does not name, and not by nginx for its size (413).
+    """The app refuses the upload, because it belongs to no session; nginx does not refuse its size (413).
 
-    An app that has refused closes the connection, which nginx may still be sending on (502).
+    After refusing, the app closes the connection while nginx may still be sending (502).
     """
     status = ask(proxy, "/_stcore/upload_file/no-session/file", "anne", "PUT", 20_000_000)
     assert status in (400, 403, 502)

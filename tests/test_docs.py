@@ -1,4 +1,4 @@
-"""What the documents say is what was measured."""
+"""Numbers in the documents equal the measured numbers."""
 
 import doctest
 import inspect
@@ -36,13 +36,13 @@ def committed(name: str) -> pd.DataFrame:
 
 
 def marked(text: str, name: str) -> str:
-    """What stands between the marks of this name, of which there is one pair."""
+    """The text between the marks of this name, which occur once."""
     (found,) = re.findall(rf"<!-- {name} -->(.*?)<!-- /{name} -->", text, flags=re.DOTALL)
     return found.strip("\n")
 
 
 def assert_holds(examples: doctest.TestResults, *, least: int = 1) -> None:
-    """There are so many examples, and each does what it says."""
+    """Check the number of examples, and that each example gives its printed output."""
     assert examples.attempted >= least
     assert examples.failed == 0
 
@@ -62,14 +62,14 @@ def test_the_guide_states_the_measured_crime_figures():
 
 @pytest.mark.printed
 def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
-    """On fewer rows than its own 2,000, and in fewer epochs."""
+    """The test uses fewer rows than the 2,000 of the guide, and fewer epochs."""
     (block,) = re.findall(r"^```python\n(.*?)^```$", read("docs/guide.md"), flags=re.DOTALL | re.MULTILINE)
     assert block.count("n=2000") == 1
     block = block.replace("n=2000", "n=150")
     short = "from fairdash.training import settings\nsettings._MAX_EPOCHS = 12\n"
     (tmp_path / "block.py").write_text(short + block, encoding="utf-8")
     own = {"PYTHONPATH": str(ROOT), "FAIRDASH_HOME": str(tmp_path / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
-    # Nothing answers there: whatever is fetched fails.
+    # No server answers at this address, so every download fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
     done = subprocess.run(
         [sys.executable, "-W", "error", "block.py"],
@@ -84,7 +84,7 @@ def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
 @pytest.mark.variant
 @pytest.mark.parametrize("name", ["audit", "front", "tariff"])
 def test_a_gallery_notebook_prints_the_output_stored_in_it(name, capsys):
-    """All but the numbers, which another processor rounds otherwise."""
+    """All text is equal except the numbers, which depend on the processor's rounding."""
     notebook = json.loads(read(f"docs/gallery/{name}.ipynb"))
     space: dict[str, object] = {}
     for cell in (each for each in notebook["cells"] if each["cell_type"] == "code"):
@@ -118,7 +118,7 @@ def test_the_readme_is_short_and_its_pictures_and_make_targets_exist():
 @pytest.mark.parametrize(
     "of", ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus", "joint", "methods"]
 )
-def test_a_page_is_made_from_the_committed_results(of):
+def test_a_documentation_page_equals_the_page_generated_from_the_committed_results(of):
     tables = import_module(f"benchmarks.{of}_tables")
     assert tables.PAGE.read_text(encoding="utf-8") == tables.page()
 
@@ -127,7 +127,7 @@ def test_committed_results_support_the_claims_on_the_verdict_page():
     names = ("power", "size", "splits")
     power, size, splits = (committed(f"omnibus_{name}").set_index(name)["found"] for name in names)
     assert (power.drop("independent") >= 0.85).all()
-    # The larger of two p-values alarms less often still where weights depend on neither variable.
+    # If weights depend on neither variable, the larger of two p-values rejects even less often.
     assert size.drop("policies with exposure").between(0.03, 0.07).all()
     assert size["policies with exposure"] <= 0.07
     assert splits[0.15] >= 0.8
@@ -137,7 +137,7 @@ def examples_of(page: str) -> doctest.TestResults:
     return doctest.testfile(str(ROOT / "docs" / page), module_relative=False, encoding="utf-8")
 
 
-#: Pages of documentation with examples.
+#: Documentation pages with examples.
 EXAMPLES = ("audit", "conditional", "groups", "methods", "numbers", "regressor", "tariff", "verdict")
 
 
@@ -146,7 +146,7 @@ def test_code_examples_on_a_documentation_page_give_the_printed_output(page):
     assert_holds(examples_of(f"{page}.md"), least=6)
 
 
-#: Names with a docstring: the modules' functions have examples of their own.
+#: Public names with a docstring; functions of submodules have separate examples.
 PUBLIC = [name for name in fd.__all__ if not name.startswith("_") and not inspect.ismodule(getattr(fd, name))]
 
 
@@ -164,7 +164,7 @@ def test_documents_state_the_correct_number_of_audit_questions(page):
     assert {*re.findall(r"(\w+) questions", read(page))} & {*words.values()} == {words[len(QUESTIONS)]}
 
 
-def test_the_guide_passages_on_shown_and_judged_numbers_match_the_benchmark_results():
+def test_the_guide_passages_on_displayed_and_tested_values_match_the_benchmark_results():
     from benchmarks.estimator_tables import judged, told_apart
 
     for name, said in (("shown", told_apart()), ("judged", judged())):
@@ -198,7 +198,7 @@ def test_the_audit_page_states_the_measured_error_rates_and_durations():
         assert words in said
 
 
-def test_the_page_on_classes_is_made_from_the_committed_results():
+def test_the_page_on_classes_equals_the_page_generated_from_the_committed_results():
     from benchmarks import class_rivals, class_verdicts
 
     for name, module in (("verdicts", class_verdicts), ("rivals", class_rivals)):
@@ -249,7 +249,7 @@ def test_the_tariff_page_states_where_rivals_beat_the_default():
     assert (default["deviance"] <= 1).all()
     assert (default["flat_low"] < 0).all()
     for _, path in default.groupby("table"):
-        # What two thousand test rows can tell: λ that lie apart.
+        # Two thousand test rows can only distinguish values of λ that differ much.
         apart = path[path["strength"].isin([0.001, 0.01, 0.1, 0.4, 1, 3, 10, 30])]
         assert (len(apart), path["deviance"].iloc[-1]) == (8, pytest.approx(1, abs=0.05))
         assert (apart["gap"].diff().dropna() < 0).all()
@@ -261,7 +261,8 @@ def test_the_tariff_page_states_the_cost_of_a_cap():
     table, page = committed("tariff_cap"), read("docs/tariff.md")
     assert page_table(table) in page
     for _, own in table.dropna(subset="lam").groupby("lam"):
-        # The narrower the cap, the nearer to today's price: in its claims foretold, and in what follows age.
+        # The narrower the cap, the closer premiums are to the existing price, in predicted claims and in the
+        # link with age.
         path = own.sort_values("cap", ascending=False, na_position="first")
         assert (path["error"].diff().dropna() < 0).all()
         assert (path["dependence"].diff().dropna() > 0).all()
@@ -284,7 +285,7 @@ def test_the_page_on_groups_states_the_measured_false_alarm_rates():
         alarms = 100 * own["false_alarms"]
         assert marked(read("docs/groups.md"), exchanged) == f"{alarms.min():.0f} to {alarms.max():.0f} %"
     of_policies = table[table["exchanged"] == "policies"]
-    # Both kinds of exchange, to within what so few data sets can tell.
+    # Both kinds of exchange, within the sampling error of so few data sets.
     error = np.sqrt(0.05 * 0.95 / of_policies["sets"])
     assert (of_policies["false_alarms"] <= 0.05 + 2.5 * error).all()
 
@@ -305,7 +306,7 @@ def test_the_page_on_conditional_dependence_states_the_measured_detection_rates(
     assert (table.loc[table["case"].str.startswith("product"), "found"] >= 0.9).all()
 
 
-#: Modules with examples; those of the public functions are run by name, and these take seconds.
+#: Modules with examples. Examples of public functions are run by name; these examples take seconds.
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for part in ("fairdash", "docs/making")
@@ -327,14 +328,14 @@ def test_the_page_on_bad_inputs_is_up_to_date_with_the_tests():
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.bad_inputs"
 
 
-def test_every_bad_input_has_a_test_including_a_page_test_where_users_meet_it():
+def test_every_listed_bad_input_has_a_test_and_inputs_that_pages_accept_have_a_page_test():
     from docs.bad_inputs import ROWS, marked_tests
 
     held = list(marked_tests())
     known = {row for rows in ROWS.values() for row in rows}
     assert {row for row, _, _ in held} == known
     seen = {row for row, path, _ in held if path.startswith(("tests/ui", "tests/browser"))}
-    # What a person meets on the page; the others are of files, servers and exports alone.
+    # Bad inputs that a user meets on a page; all others concern only files, servers and exports.
     assert seen >= {*ROWS["Reading a file"], *ROWS["Choosing roles"], 52, 53, 54}
 
 

@@ -1,4 +1,4 @@
-"""The scripts of findings/ have the form that its README states; ``make findings`` runs them."""
+"""The scripts in findings/ have the form that their README describes; ``make findings`` runs them."""
 
 import os
 import re

@@ -1,6 +1,6 @@
-"""A disk that takes no byte more: whoever writes says so in words, and what was there stays as it was.
+"""A full disk: every failed write is reported, and existing files stay unchanged.
 
-The limit on the size of files is the system's own, so that every writer meets it, the database's too.
+The limit on file size is that of the operating system, so it affects every writer, including the database.
 """
 
 import resource
@@ -47,16 +47,16 @@ def full_disk() -> Iterator[None]:
 
 
 def contents() -> dict[str, bytes]:
-    """Everything at home that holds something, by name."""
+    """Contents of all non-empty files in the home, by name."""
     home = data_folder("runs").parent
-    # The database keeps its own promise, and a log of a process is nobody's evidence.
+    # The database guarantees its own consistency, and log files of processes are not evidence.
     names = (path for path in home.rglob("*") if path.is_file() and not path.name.startswith("jobs.sqlite"))
     return {str(path.relative_to(home)): content for path in names if (content := path.read_bytes())}
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Home of a finished run, and of one that was stopped."""
+    """A home with a finished and a stopped run."""
     home = tmp_path_factory.mktemp("full") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
@@ -68,14 +68,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def runs(template: Path) -> tuple[Run, Run]:
-    """The finished and the stopped run, in a home of this test's own."""
+    """The finished and the stopped run, in the home of this test."""
     shutil.copytree(template, data_folder("runs").parent)
     found = [Run(path.name) for path in data_folder("runs").iterdir()]
     done, stopped = sorted(found, key=lambda run: run.stored_status().state != DONE)
     return done, stopped
 
 
-#: What is written, by whom, for the finished and the stopped run.
+#: Written file, mapped to the function that writes it for the finished and the stopped run.
 WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "an upload": lambda *_: keep_upload(b"age,price\n40,1\n", name="prices.csv"),
     "a recipe": lambda *_: save_source(CatalogueSource(dataset="crime")),
@@ -107,7 +107,7 @@ def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(na
 
 @pytest.mark.processes
 def test_a_run_can_be_stopped_and_deleted_when_the_disk_is_full(runs: tuple[Run, Run]) -> None:
-    """Else nobody could make room; what the database could not note is told, and noted the next time."""
+    """Otherwise no user could free space; the database stores the missed updates later."""
     done, stopped = runs
     write_status(stopped.folder, RunStatus(state=RUNNING))
     with full_disk():

@@ -1,4 +1,4 @@
-"""Who is answered: the app's own names and its own pages; every other is refused, on every road in."""
+"""The app answers only requests to its host names from its own pages, and refuses all others."""
 
 import base64
 import http.client
@@ -29,7 +29,7 @@ WEBSOCKET = {
 def ask(
     address: str, road: str, *, host: str | None = None, origin: str | None = None
 ) -> tuple[int, Mapping[str, str]]:
-    """Status and headers of the answer to a request by this road."""
+    """Status and headers of the response to a request to this endpoint."""
     port = int(address.rsplit(":", 1)[1])
     method, path = ROADS[road]
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -52,7 +52,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(log: Path) -> Iterator[str]:
-    """The app, whose every way out is noted and refused."""
+    """The app, whose connections to other machines are refused and logged."""
     with served(log.parent / "home", environment=cut(log)) as address:
         yield address
 
@@ -64,7 +64,7 @@ def server(log: Path) -> Iterator[str]:
      "evil.example@127.0.0.1", "192.0.2.1:{port}", "127.0.0.1:x", "[::1"],
 )  # fmt: skip
 def test_requests_with_a_foreign_host_name_are_refused_on_every_endpoint(server, road, host) -> None:
-    # As a browser sends it whose page was loaded from that name.
+    # The browser sends this if the page was loaded from that name.
     for origin in (None, f"http://{host}"):
         status, headers = ask(server, road, host=host, origin=origin)
         assert 400 <= status < 500
@@ -87,14 +87,14 @@ def test_requests_from_a_foreign_origin_are_refused_without_dns_lookups(server, 
 
 @pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
 def test_requests_to_loopback_names_are_answered_with_framing_forbidden(server: str, host: str) -> None:
-    # Streamlit gives its metrics to whoever asks: they are off unless switched on.
+    # Streamlit would serve its metrics to everybody, so they are off by default.
     for road, wanted in (("a page", 200), ("metrics", 403), ("health", 200), ("the websocket", 101)):
         status, headers = ask(server, road, host=host, origin=f"http://{host}")
         assert status == wanted, road
         if road != "the websocket":
             assert headers["x-frame-options"] == "DENY"
             assert headers["content-security-policy"] == "frame-ancestors 'none'"
-    # Nothing is uploaded without a session, but the guard is passed.
+    # Without a session nothing is uploaded, but the request passes the guard.
     assert ask(server, "an upload", host=host, origin=f"http://{host}")[1]["x-frame-options"] == "DENY"
 
 
@@ -112,7 +112,7 @@ def test_connections_to_non_loopback_addresses_of_the_machine_fail(server: str) 
 def test_the_host_guard_works_under_streamlit_run_and_accepts_a_configured_host(tmp_path: Path) -> None:
     named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org", "FAIRDASH_METRICS": "1"}
     command = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true", "--server.port")
-    # From another folder: what the folder of app.py configures must hold all the same.
+    # Started in another folder, the app must still have the settings of the folder of app.py.
     with served(tmp_path / "home", environment=named, command=command, folder=tmp_path) as address:
         for road, wanted in (("a page", 200), ("metrics", 200), ("the websocket", 101)):
             own = "fairness.example.org"

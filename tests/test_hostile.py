@@ -1,4 +1,4 @@
-"""Hostile input, rows 52 to 57: formulas, markup, paths, pickles, other origins, other addresses."""
+"""Hostile input, rows 52 to 57: formulas, markup, paths, pickles, foreign origins, foreign addresses."""
 
 import io
 import pickle
@@ -50,9 +50,9 @@ def test_a_cell_with_line_breaks_stays_in_its_csv_row(end: str) -> None:
 
 @pytest.mark.bad_input(52)
 def test_tables_are_exported_by_one_escaping_function() -> None:
-    """What writes CSV or offers a download is one function each, which escape."""
+    """One function writes all CSV files and one offers all downloads; both escape their content."""
     ways = {
-        # A tariff's marks before what looks like a formula are taken away where it is read again.
+        # The escapes of a tariff's cells that look like formulas are removed when the tariff is read again.
         ".to_csv(": {"fairdash/utils/safe_csv.py", "fairdash/tariff/files.py"},
         "download_button(": {"fairdash/ui/widgets.py"},
         "to_excel": set(),
@@ -84,7 +84,7 @@ def test_invisible_characters_are_escaped_in_exports_and_pages(char: str) -> Non
     assert table.splitlines() == [f"{written},kind", f"{written},{written}"]
     assert visible("Δ prime d’été\N{NO-BREAK SPACE}% 年齢") == "Δ prime d’été\N{NO-BREAK SPACE}% 年齢"
     assert (escaped(name), templates().from_string("{{ name }}").render(name=name)) == (written, written)
-    if not char.isspace():  # one space is shown for it
+    if not char.isspace():  # it is displayed as one space
         assert safe(name) == f"age\\\\u{ord(char):04x}egap"
 
 

@@ -1,4 +1,4 @@
-"""Layers: which package may import which, what an import must not load, and docs/architecture.md names them."""
+"""Layers: permitted imports between packages, libraries that must not be loaded, and docs/architecture.md."""
 
 import ast
 import os
@@ -19,7 +19,7 @@ from fairdash.runs.store import Job, Run
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fairdash"
-#: From the ground up: a package imports only packages that stand before it in this list.
+#: From the lowest layer up: a package imports only packages that come before it in this list.
 LAYERS = (
     "_version errors utils storage tables jobs nets dependence data training tariff losses evaluation api views lab "
     "auditing runs ui cli __main__"
@@ -30,7 +30,7 @@ WITHOUT_TORCH |= {"storage", "ui", "utils"}
 
 
 def _imports(path: Path) -> set[str]:
-    """Dotted names that a file imports, those under TYPE_CHECKING and inside functions included."""
+    """Dotted names that a file imports, including imports under TYPE_CHECKING and inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -64,7 +64,7 @@ def test_a_package_imports_only_lower_layers_and_permitted_heavy_libraries(layer
 
 
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
-#: What a page has no need of: whatever computes, repeats or defines is a part of it and has its place in ui/.
+#: Syntax that pages don't need: code that computes, loops or defines belongs in ui/.
 NOT_IN_A_PAGE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While)
 NOT_IN_A_PAGE += (ast.comprehension, ast.Try, ast.BinOp)
 
@@ -100,7 +100,7 @@ def test_every_exported_name_of_the_data_package_can_be_imported():
         _ = fairdash.data.no_such
 
 
-#: Name to a program and the libraries that it has no need of.
+#: Name, mapped to a program and the libraries that it must not load.
 LIGHT = {
     "fairdash": ("import fairdash", "torch streamlit pandas sklearn plotly"),
     "help": ("import fairdash.data\nfrom fairdash.cli import main\nassert main(['--help']) == 0",
@@ -150,7 +150,7 @@ REFERENCE = re.compile(r":(?:mod|class|func|data|attr|meth):`~?(fairdash\.[\w.]+
 
 
 def is_there(name: str) -> bool:
-    """Whether a dotted name leads to a module, what stands in it, or a field of that."""
+    """Return True if a dotted name is a module, an object of a module, or a field of such an object."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -173,5 +173,5 @@ def test_references_in_docstrings_exist() -> None:
     }
     assert len(named) > 100
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # nor to an old name
+        warnings.simplefilter("error")  # old names are not allowed either
         assert sorted(each for each in named if not is_there(each[1])) == []

@@ -1,4 +1,4 @@
-"""How much a file may take of the machine: told before it is unpacked, and held where nobody could tell."""
+"""Memory that a file may use: sizes are checked before unpacking, and memory is limited otherwise."""
 
 import gzip
 import io
@@ -32,7 +32,7 @@ CSV = b"age,cost\n" + b"".join(b"%d,%d\n" % (k % 60, k) for k in range(500))
 
 
 def refused(content: bytes, within: float = 2.0) -> str:
-    """What is said of a file that is refused, soon."""
+    """The error message for a file that is refused before it is read."""
     started = time.process_time()
     with pytest.raises(ReadingError) as caught:
         read_table(content)
@@ -40,11 +40,11 @@ def refused(content: bytes, within: float = 2.0) -> str:
     return str(caught.value)
 
 
-# Told from the footer.
+# Sizes known from the footer.
 
 
 def parquet(rows: int, columns: int) -> bytes:
-    """So many zeros, in millions of rows: a fraction of a megabyte, whatever their number."""
+    """A Parquet file with millions of zeros, which takes a fraction of a megabyte."""
     buffer = io.BytesIO()
     few = pa.table({f"c{k}": pa.array(np.zeros(10**6, np.int64)) for k in range(columns)})
     with pq.ParquetWriter(buffer, few.schema) as writer:
@@ -64,7 +64,7 @@ def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(monkeypatc
 # Many parts.
 
 
-def test_gzip_and_zip_of_many_empty_parts_are_refused_soon() -> None:
+def test_gzip_and_zip_files_of_many_empty_parts_are_refused_early() -> None:
     empty, buffer = gzip.compress(b"", mtime=0), io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for k in range(20_001):
@@ -73,9 +73,9 @@ def test_gzip_and_zip_of_many_empty_parts_are_refused_soon() -> None:
         assert "more than 20,000 parts" in refused(content)
 
 
-def test_gzip_of_several_parts_is_read_whole() -> None:
+def test_a_gzip_file_of_several_parts_is_read_completely() -> None:
     blocks = [gzip.compress(CSV[k : k + 7]) for k in range(0, len(CSV), 7)]
-    # Programs that seek in such files end them with an empty part; others fill up with zeros.
+    # Programs that index gzip files end them with an empty part; others append zeros.
     content = b"".join(blocks) + gzip.compress(b"") + bytes(1000)
     assert unpack(content, largest=10**6) == (CSV, "a gzip file")
     for spoiled in (content + b"x", b"".join(blocks)[:-5], content[:-1000] + b"\x1f\x8b"):
@@ -87,12 +87,13 @@ def test_gzip_of_several_parts_is_read_whole() -> None:
     assert unpack(content, largest=len(CSV))[0] == CSV
 
 
-# Held all the same.
+# Memory is limited nevertheless.
 
 
 @limited
 def test_reading_a_file_beyond_the_memory_limit_is_refused_and_the_process_survives(monkeypatch) -> None:
-    # Columns of 40 MB: smaller ones may fit into memory that the process has taken and freed before.
+    # Columns of 40 MB, because smaller ones may fit into memory that the process has allocated and freed
+    # before.
     n = 5 * 10**6
     content = pd.DataFrame({"a": np.arange(n), "b": 0.5}).to_parquet()
     kept = keep_upload(content, name="x.parquet")
@@ -101,7 +102,7 @@ def test_reading_a_file_beyond_the_memory_limit_is_refused_and_the_process_survi
         patch.setenv("FAIRDASH_MEMORY", "0.005")
         with pytest.raises(ReadingError, match=r"more than 0\.0 GB of memory"):
             cached.upload_of(*asked)
-    # The process goes on as before.
+    # The process still works.
     np.zeros(10**7)
     assert len(cached.upload_of(*asked)[0]) == n
 
@@ -135,7 +136,7 @@ def test_lack_of_memory_in_a_run_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.processes
 def test_a_worker_survives_a_run_that_exceeds_the_memory_limit(monkeypatch) -> None:
     source = upload(table())
-    # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
+    # 81 million weights between two layers; the optimiser stores several times as many numbers.
     wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
     monkeypatch.setenv("FAIRDASH_MEMORY", "0.6")
     status = wait(start_run(source, wide))
@@ -143,7 +144,7 @@ def test_a_worker_survives_a_run_that_exceeds_the_memory_limit(monkeypatch) -> N
     assert "ot enough memory" in status.message
     run = start_run(source, PLAN)
     assert wait(run).state == "done"
-    # The process stands by for the next run.
+    # The process remains available for the next run.
     process = json.loads((run.folder / PROCESS).read_text(encoding="utf-8"))["pid"]
     limits = Path("/proc", str(process), "limits").read_text(encoding="utf-8").splitlines()
     (most,) = (line.split()[3] for line in limits if line.startswith("Max data size"))

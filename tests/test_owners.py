@@ -1,4 +1,4 @@
-"""Two owners: what is the one's is gone for the other, whatever is asked and by whatever road."""
+"""Two owners: the data of one owner don't exist for the other, whatever the request and the endpoint."""
 
 import ast
 import json
@@ -40,12 +40,12 @@ def upload_for(owner: str, *, days: int | None = 30) -> UploadSource:
 
 @cache
 def found() -> SweepResult:
-    """What a run of everybody's table finds."""
+    """The result of a preview on the table that both owners have."""
     return execute_sweep(build_dataset(table(), ROLES, name="table"), PLAN, is_preview=True)
 
 
 def make_for(owner: str) -> tuple[UploadSource, Run, SearchJob, ModelJob]:
-    """An upload, its recipe, a run that is done, a search and a model."""
+    """An upload, its data source, a finished run, a search and a model of one owner."""
     source = upload_for(owner)
     save_source(source, owner=owner)
     run = Run.create(RunSpec(source=source, plan=PLAN, owner=owner))
@@ -124,7 +124,7 @@ def test_the_command_line_acts_as_the_local_owner_unless_another_is_given(capsys
     assert b"Log of this run" in place.read_bytes()
 
 
-#: What opens or lists something that has an owner.
+#: Functions that open or list data of an owner.
 QUERIES = {
     *("Run", "SearchJob", "ModelJob", "list_runs", "find_model", "load_source", "save_source"),
     *("list_uploads", "keep_upload", "set_retention", "check_kept", "made_from", "delete_made_from"),
@@ -200,7 +200,7 @@ def test_a_log_write_failure_is_reported_without_raising_an_error(tmp_path, monk
 
 
 def expire(home: Path) -> None:
-    """As if all had been uploaded long ago."""
+    """Pretend that everything was uploaded long ago."""
     for path in (home / "uploads").glob("*.json"):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"kept_at": "2020-01-01T00:00:00+00:00"}))
 

@@ -1,4 +1,4 @@
-"""Every promise of README and docs has its tests: promises.md names both."""
+"""Every promise of README and docs is tested: promises.md names promises and tests."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from tests.tiers import CARRIED_OUT_BY_OTHERS
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 TABLE = TESTS / "promises.md"
-#: Written by hand: each section promises something. A study's page or a whole that is run has one row or two.
+#: Pages written by hand, where each section makes a promise. Pages of a study or a run have one or two rows.
 BY_SECTION = (
     "README",
     *(f"docs/{name}" for name in "audit choosing classes conditional deployment guide".split()),
@@ -19,7 +19,7 @@ BY_SECTION += tuple(f"docs/{name}" for name in "groups lesson numbers regressor 
 
 
 def rows() -> list[tuple[str, str, list[str]]]:
-    """Page, words and tests of each row."""
+    """Page, quoted words and tests of each row."""
     lines = re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", TABLE.read_text(encoding="utf-8"), flags=re.M)
     return [(page, words, re.findall(r"`(.*?)`", tests)) for page, words, tests in lines]
 
@@ -59,12 +59,13 @@ def test_every_documentation_page_and_section_has_a_tested_promise() -> None:
             assert any(words in plain(section) for words in promised[f"{page}.md"]), (page, title)
 
 
-#: What fails where something does not hold: assertions, and calls of pytest, scikit-learn, Playwright and ours.
+#: Code that fails if a promise is broken: assertions, and calls of pytest, scikit-learn, Playwright and our
+#: helpers.
 ASSERTING = re.compile(r"\bassert|\b(raises|warns|fail|until|check|expect|wait_for_function)\(")
 
 
 def asserts(one: ast.FunctionDef, beside: dict[str, ast.FunctionDef]) -> bool:
-    """Whether a function asserts, or calls one of its module that does."""
+    """Return True if a function asserts, or calls a function of its module that does."""
     text = "\n".join(map(ast.unparse, one.body))
     others = {name: each for name, each in beside.items() if each is not one}
     called = (each for name, each in others.items() if f"{name}(" in text)

@@ -1,6 +1,6 @@
-"""The documentation site: every page is in its navigation, every link leads somewhere, nothing is asked of others.
+"""The documentation site: every page is in the navigation, every link works, nothing external is loaded.
 
-``make docs`` builds it, which fails on any warning and reads the built pages; nothing is built here.
+``make docs`` builds the site, fails on any warning and checks the built pages; these tests build nothing.
 """
 
 import re
@@ -37,7 +37,7 @@ def test_every_page_has_one_title(page):
 
 
 def slug(heading: str) -> str:
-    """The anchor that GitHub and the site both give a heading of plain words."""
+    """The anchor that GitHub and the site give to a heading of plain words."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -53,7 +53,7 @@ def test_every_link_on_a_page_points_to_an_existing_file_and_anchor(page):
         file = (source.parent / path).resolve() if path else source
         assert file.is_file(), f"{source.name} links to {target}, which is not there"
         on_site = pages.on_site(target, source).partition("#")[0]
-        # The licence is the one file that is linked from a page and is none of the site's.
+        # The licence is the only linked file that is not part of the site.
         assert not path or (pages.DOCS / on_site).is_file() or on_site in SOURCES, f"{target} leaves the site"
         if anchor:
             headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
@@ -101,6 +101,6 @@ def test_the_link_check_finds_each_kind_of_fault_in_a_built_page(tmp_path: Path,
     assert list(links.faults(tmp_path)) == [f"a.html, line 2: {FAULTS[fault]}"]
 
 
-def test_a_style_sheet_that_asks_another_machine_is_found(tmp_path: Path):
+def test_style_sheets_with_external_resources_are_found(tmp_path: Path):
     (tmp_path / "a.css").write_text("@font-face {src: url('https://example.org/f.woff2')}", "utf-8")
     assert list(links.faults(tmp_path)) == ["a.css: asks another machine for https://example.org/f.woff2"]

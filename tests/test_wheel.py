@@ -1,4 +1,4 @@
-"""The built package, installed where there is no checkout: commands, training and the app all work."""
+"""The built package, installed without a checkout: commands, training and the app work."""
 
 import json
 import os
@@ -25,14 +25,14 @@ from tests.websocket import complaints, run_page, session
 
 pytestmark = [pytest.mark.slow, pytest.mark.fresh, pytest.mark.wheel]
 
-#: Beside the files at the top, what the wheel is made of.
+#: Folders that the wheel contains, besides the files at the top level.
 _FOLDERS = ("fairdash", "pages", ".streamlit")
 PAGES = {"": "Home", "patterns": "Association patterns", "paper": "The paper", "data": "Data"}
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy: builds leave folders beside the source."""
+    """The wheel, built from a copy of the source, because builds leave folders next to it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     for name in _FOLDERS:
@@ -49,12 +49,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of a fresh environment with the package, and what it needs lent by this one."""
+    """The commands of a fresh environment with the package; dependencies come from this environment."""
     environment = tmp_path_factory.mktemp("installed") / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     paths = sysconfig.get_paths(vars={"base": str(environment), "platbase": str(environment)})
     lent = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    # Of the folders lent no .pth is read: a checkout that is installed there for editing stays out.
+    # .pth files of the borrowed folders are ignored, so that an editable checkout there is not imported.
     Path(paths["purelib"], "lent.pth").write_text("\n".join(sorted(lent)), encoding="utf-8")
     python = Path(paths["scripts"], "python")
     _pip("--python", python, "install", "--no-deps", "--no-index", "--no-compile", wheel)
@@ -63,7 +63,7 @@ def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of another Streamlit app with the widest settings, in an environment that has them too."""
+    """The folder of another Streamlit app with permissive settings, which are also set in the environment."""
     folder = tmp_path / "elsewhere"
     (folder / ".streamlit").mkdir(parents=True)
     (folder / ".streamlit" / "config.toml").write_text(
@@ -110,7 +110,7 @@ def test_the_core_has_no_heavy_dependencies_and_each_feature_is_an_extra(wheel: 
     assert not core & (parts["app"] | parts["dev"] | parts["docs"])
     (streamlit,) = {str(one.specifier) for one in needed if one.name == "streamlit"}
     assert streamlit == "<2,>=1.67"
-    # `make app` installs all of it, and this checkout.
+    # `make app` installs all extras and this checkout.
     assert "-e .[app]\n" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
 
 
@@ -156,7 +156,9 @@ print(run.status.state, run.status.message)
 
 
 @pytest.mark.variant
-def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_of_the_installed_app_trains_models(
+    commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -165,7 +167,7 @@ def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
-    """The installed app, started in the other app's folder; its every way out is noted and refused."""
+    """The installed app, started in the other app's folder; connections to other machines are refused."""
     start = {"program": (str(commands / "fairdash"),), "command": ("app", "--port"), "folder": elsewhere}
     with served(tmp_path / "home", environment=cut(tmp_path / "watched.log"), **start) as address:
         yield address
@@ -176,7 +178,7 @@ def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(serv
     for road in ("a page", "health"):
         for name, wanted in (("localhost", 200), ("other.example", 403), ("evil.example", 403)):
             assert ask(server, road, host=f"{name}:{port}")[0] == wanted
-    # Only a server that listens on every address of this machine answers at another of its own.
+    # A server answers at this second loopback address only if it listens on every address of the machine.
     with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=3):  # noqa: PT011
         pass
     with session(server) as visit:

@@ -1,4 +1,4 @@
-"""The words that people read: none of the list below, docstrings that begin plainly, short sentences."""
+"""Wording of texts: no phrase to avoid, docstrings that begin plainly, short sentences."""
 
 import ast
 import csv
@@ -17,25 +17,25 @@ ROOT = Path(__file__).parent.parent
 CODE = [*ROOT.glob("fairdash/**/*.py"), *ROOT.glob("pages/**/*.py")]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 
-#: What is not to be read anywhere: a pattern, and what to write or why.
+#: Phrases to avoid, as patterns, mapped to an alternative or a reason.
 AVOID = dict(csv.reader((ROOT / "tests" / "words_to_avoid.csv").read_text("utf-8").splitlines()[1:]))
-#: A docstring's first word, where it is a riddle: say what it is, or what it does.
+#: Unclear first words of docstrings: begin with a verb or a noun instead.
 OPENINGS = re.compile(r"(What|Whether|Whose|Whom|Who|Of (a|an|the|all)) ")
-#: A comment's first words, where it is a riddle: begin with a noun or a condition, and say why.
+#: Unclear first words of comments: begin with a noun or a condition, and state the reason.
 RIDDLES = re.compile(
     r"(What|Whether|Whose|Whom|Who|Whoever|Whatever|So (many|much|few)|Of|From which|By what|Told|Hears|Not only)\b"
 )
-#: Names of variables that a noun would describe.
+#: Vague variable names, which a noun would describe better.
 VAGUE = re.compile(r"found|told|those|gone|made")
-#: What is left of both: lower a number when you have mended one, and never raise it.
+#: Remaining numbers of unclear comments and names; they may only fall.
 LEFT = ROOT / "tests" / "words_left.csv"
-#: Words of the median sentence of the documents, at most.
+#: Upper limit of the median number of words per sentence in the documents.
 MEDIAN = 20
 
 
 @cache
 def code_texts(file: Path) -> tuple[tuple[int, str, bool], ...]:
-    """Line, text and whether it is a docstring, of each string of a module."""
+    """Line and text of each string in a module, with a flag for docstrings."""
     tree = ast.parse(file.read_text("utf-8"))
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docs = {
@@ -51,7 +51,7 @@ def code_texts(file: Path) -> tuple[tuple[int, str, bool], ...]:
 
 
 def prose(file: Path) -> str:
-    """A page without its code, tables of words to avoid and comments."""
+    """A page without code, comments and tables of words to avoid."""
     text = re.sub(r"```.*?```|`[^`\n]*`|<!--.*?-->", "", file.read_text("utf-8"), flags=re.DOTALL)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
 
@@ -83,7 +83,7 @@ def test_no_discouraged_phrase_appears_in_code_texts_or_documents() -> None:
 
 
 def comments(file: Path) -> Iterator[str]:
-    """The comments of a module, those of neighbouring lines as one."""
+    """The comments of a module; comments on neighbouring lines are joined."""
     tokens = tokenize.generate_tokens(io.StringIO(file.read_text("utf-8")).readline)
     found = [each for each in tokens if each.type == tokenize.COMMENT]
     for k, each in enumerate(found):
@@ -93,7 +93,7 @@ def comments(file: Path) -> Iterator[str]:
 
 
 def counts_of_riddles() -> dict[tuple[str, str], int]:
-    """How many comments open with a riddle, by folder, and how many vague variables are assigned in all."""
+    """Number of comments that open unclearly, by folder, and total number of assignments to vague names."""
     counts = Counter[tuple[str, str]]()
     for file in CODE:
         folder = file.relative_to(ROOT).parts[1].removesuffix(".py")

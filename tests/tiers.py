@@ -1,4 +1,4 @@
-"""Which cases of a promise ``make test`` runs; the others are variants, which ``make test-all`` runs as well."""
+"""Select the test cases that ``make test`` runs; the others are variants, which only ``make test-all`` runs."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-#: Two methods of training for all: an adversary that learns, and a measure that is computed.
+#: Two representative training methods: one with a trained adversary, and one with a computed measure.
 METHODS_KEPT = ("hgr_nn", "hgr_spline")
 
 
 def few(cases: Iterable[Any], *kept: Any) -> list[Any]:
-    """Parameters for ``parametrize``: all cases, of which those not kept are variants."""
+    """Parameters for ``parametrize``: all cases, where those that are not kept become variants."""
     found = list(cases)
     unknown = [each for each in kept if each not in found]
     assert not unknown, f"no such case: {unknown}"
@@ -20,21 +20,21 @@ def few(cases: Iterable[Any], *kept: Any) -> list[Any]:
 
 
 def few_methods(methods: Iterable[str]) -> list[Any]:
-    """As :func:`few`, with the two methods that stand for all."""
+    """Call :func:`few` with the two representative methods."""
     return few(methods, *METHODS_KEPT)
 
 
-#: Of a test's cases so many are no variants, spread over all, unless a mark says which.
+#: Number of cases per test that are not variants, evenly spread over all cases, unless a mark selects cases.
 CASES_KEPT = 4
-#: Tests of which others carry out every line (``python -m benchmarks.variants``).
+#: Tests whose lines other tests execute too (``python -m benchmarks.variants``).
 CARRIED_OUT_BY_OTHERS = frozenset(Path(__file__).with_name("variants.txt").read_text("utf-8").split())
 
 
 def mark_variants(items: Iterable[pytest.Item]) -> None:
-    """Mark tests that others carry out as variants, and most cases of tests with many.
+    """Mark tests whose lines other tests execute as variants, and most cases of tests with many cases.
 
-    All cases stay where each is a promise of its own: with ``every_case``, with rows of the table of bad
-    inputs, and where cases are marked by hand.
+    A test keeps all cases if each case is a separate promise: with ``every_case``, with rows of the table of
+    bad inputs, and if cases are marked by hand.
     """
     tests: defaultdict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
     for item in items:

@@ -1,4 +1,4 @@
-"""What a page of a running app says to a browser, read from its websocket."""
+"""Messages that the page of a running app sends to a browser, read from its websocket."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ SECONDS = 60
 
 @contextmanager
 def session(address: str) -> Iterator[ClientConnection]:
-    """A visit to the app at this address."""
+    """A websocket session at this address of the app."""
     stream = address.replace("http://", "ws://") + "/_stcore/stream"
     with connect(
         stream, origin=address, subprotocols=[Subprotocol("streamlit")], max_size=None
@@ -23,7 +23,7 @@ def session(address: str) -> Iterator[ClientConnection]:
 
 
 def run_page(connection: ClientConnection, name: str) -> list[ForwardMsg]:
-    """All that the server sends until the page of this name (its address; home is empty) has run."""
+    """All messages until the page with this name has run; the name is its address, empty for home."""
     wish = BackMsg()
     wish.rerun_script.page_name = name
     connection.send(wish.SerializeToString())
@@ -31,7 +31,7 @@ def run_page(connection: ClientConnection, name: str) -> list[ForwardMsg]:
 
 
 def until_run(connection: ClientConnection) -> list[ForwardMsg]:
-    """All that the server sends until a run of a page has ended."""
+    """All messages until a run of a page has ended."""
     said: list[ForwardMsg] = []
     while not said or said[-1].WhichOneof("type") != "script_finished":
         said.append(receive(connection))
@@ -39,7 +39,7 @@ def until_run(connection: ClientConnection) -> list[ForwardMsg]:
 
 
 def receive(connection: ClientConnection) -> ForwardMsg:
-    """The server's next message; TimeoutError if there is none for a minute."""
+    """The next message of the server; TimeoutError if there is none for a minute."""
     content = connection.recv(timeout=SECONDS)
     message = ForwardMsg()
     message.ParseFromString(content if isinstance(content, bytes) else content.encode())
@@ -47,7 +47,7 @@ def receive(connection: ClientConnection) -> ForwardMsg:
 
 
 def complaints(said: list[ForwardMsg]) -> list[str]:
-    """What the page says is wrong: exceptions, and messages marked as errors."""
+    """Errors that the page shows: exceptions, and messages marked as errors."""
     found = []
     for message in said:
         element = message.delta.new_element

@@ -1,1 +1,1 @@
-"""The paper's tables and figures made again: studies that are too slow for tests."""
+"""Reproduction of the paper's tables and figures: studies that are too slow for tests."""

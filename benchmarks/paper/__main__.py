@@ -1,6 +1,6 @@
-"""Make a table or figure of the paper again: ``python -m benchmarks.paper table1 --dataset crime``.
+"""Reproduce a table or figure of the paper: ``python -m benchmarks.paper table1 --dataset crime``.
 
-The same as ``python -m fairdash reproduce``, with its options.
+Equivalent to ``python -m fairdash reproduce``, with the same options.
 """
 
 import sys

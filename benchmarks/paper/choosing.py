@@ -1,9 +1,8 @@
-"""Settings and λ for one row of Table 1, chosen within each split's own training rows.
+"""Settings and λ for one row of Table 1, chosen within the training rows of each split.
 
-Every candidate is cross-validated within the training rows of a split; its test rows take no part. The error
-and the quick fairness columns of the held-out predictions are those of the candidates and of blends between
-neighbouring λ, and of all that keep to the allowed error the fairest is taken. What is chosen is then trained
-on all training rows of the split.
+Every candidate is cross-validated within the training rows of a split, without its test rows. Candidates and
+blends between neighbouring λ are compared by error and quick fairness columns of their held-out predictions;
+the fairest one within the allowed error is chosen. It is then trained on all training rows of the split.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from fairdash.utils.seeds import Stream, seed_of
 
 Array = NDArray[np.float64]
 
-#: Share of the larger λ in the blends between two neighbours.
+#: Share of the larger λ in blends of two neighbours.
 BLENDS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One method and objective on one split: candidates, compared within its training rows.
+    """One method and objective on one split: candidates, compared within the training rows of the split.
 
     Parameters
     ----------
     candidates
-        Of one method; those that share settings stand together, by increasing λ.
+        Candidates of one method; those with the same settings are adjacent, by increasing λ.
     n_folds
-        Of the cross-validation within the split's training rows.
+        Number of folds of the cross-validation within the split's training rows.
     n_networks
-        Networks that differ in their initial weights and mini-batches; their mean predicts.
+        Number of networks with different initial weights and mini-batches; the prediction is their mean.
     """
 
     dataset: Dataset
@@ -60,31 +59,30 @@ class Trial:
 
     @property
     def _seeds(self) -> list[int]:
-        """One for each network."""
+        """One seed per network."""
         return [seed_of(Stream.AVERAGED_NETWORKS, self.random_state, m) for m in range(self.n_networks)]
 
     def error_and_u(self, y_pred: Array, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Squared errors and U of predictions (…, n) on some rows, on the target as the training rows
-        standardise it."""
+        """Squared errors and U of predictions (…, n), with the target standardised on the training rows."""
         y = self.dataset.target.to_numpy(dtype=float)
         sd = y[self.split.train].std()
         u = OBJECTIVES[self.objective].audit(y_pred[..., rows], y[rows])
         return ((y_pred[..., rows] - y[rows]) / sd) ** 2, np.asarray(u) / sd
 
     def compared(self) -> pd.DataFrame:
-        """Every candidate and blend within the training rows of the split, on parts as large as a fold.
+        """Results of all candidates and blends within the split's training rows, on parts as large as a fold.
 
         Returns
         -------
         DataFrame
-            ``low`` and ``high``, the candidates that are blended, and ``blend``, the share of the second;
-            ``lam``, ``mse``, ``mse_se``, the quick fairness columns as published, ``diverged``.
+            ``low`` and ``high``, the blended candidates, and ``blend``, the share of ``high``; ``lam``,
+            ``mse``, ``mse_se``, the quick fairness columns as published, ``diverged``.
         """
         held_out, diverged = self._held_out()
         pairs = pd.DataFrame(self._blends(), columns=["low", "high", "blend"])
         low, high, share = (pairs[name].to_numpy() for name in pairs)
         blended = (1 - share)[:, None] * held_out[low] + share[:, None] * held_out[high]
-        # What diverged is never chosen; zeros keep it out of the measures' way.
+        # A diverged candidate is never chosen; zeros keep it from affecting the measures.
         there = np.isfinite(blended[:, self.split.train]).all(axis=1)
         finite = np.where(there[:, None], blended, 0.0)
         errors, fairness = [], []
@@ -104,10 +102,9 @@ class Trial:
     def _held_out(self) -> tuple[Array, NDArray[np.bool_]]:
         """Predictions (C, n) for the training rows by models that have not seen them, NaN elsewhere.
 
-        A fold's model takes as many steps as one on all training rows. An epoch leaves out the rows that
-        don't fill a batch: of 1,595 rows it has three batches of 512, of four fifths of them two. At the same
-        number of epochs the model that is tested would be trained for fairness half as long again as the one
-        chosen.
+        The model of a fold takes as many steps as a model on all training rows. An epoch omits rows that do
+        not fill a batch: 1,595 rows have three batches of 512, and four fifths of them have two. With the
+        same number of epochs, the final model would be trained half as long again as the tested one.
         """
         inside = rows_of(self.dataset, self.split.train)
         found = [
@@ -127,7 +124,7 @@ class Trial:
         return predictions, np.any([each.diverged for each in found], axis=0)
 
     def _blends(self) -> list[tuple[int, int, float]]:
-        """Each candidate, and between it and the next λ of the same settings the blends of both."""
+        """All candidates, and the blends between each candidate and the next λ with the same settings."""
         found: list[tuple[int, int, float]] = []
         for k, each in enumerate(self.candidates):
             found.append((k, k, 0.0))
@@ -136,7 +133,7 @@ class Trial:
         return found
 
     def trained(self, chosen: pd.Series) -> Array:
-        """Predictions (n,) for all rows by the choice, trained on all training rows."""
+        """Predictions (n,) for all rows by the chosen candidate, trained on all training rows."""
         ends = [self.candidates[k] for k in dict.fromkeys([int(chosen["low"]), int(chosen["high"])])]
         shares = [1.0] if len(ends) == 1 else [1 - float(chosen["blend"]), float(chosen["blend"])]
         total = np.zeros(self.dataset.n_rows)
@@ -156,19 +153,20 @@ class Trial:
 def choose(
     scored: pd.DataFrame, method: str, paper: pd.Series, *, margin: float = 0.0
 ) -> tuple[pd.Series, bool]:
-    """The model to take by its held-out rows, and whether its error is at most the paper's.
+    """The candidate to choose by held-out rows, and whether its error is at most that of the paper.
 
-    The standard network is the one with the smallest error. Of the fair ones whose error, with `margin`
-    standard errors upon it, is at most the paper's, the one whose quick fairness columns are smallest on
-    average, each divided by the paper's; if none is, the one with the smallest error.
+    For the standard network, the one with the smallest error. For fair networks, those whose error plus
+    `margin` standard errors is at most that of the paper are compared by the average of their quick fairness
+    columns, each divided by the paper's value, and the smallest is chosen; if none has such an error, the one
+    with the smallest error.
 
     Parameters
     ----------
     scored
-        As :meth:`Trial.compared` gives it.
+        Result of :meth:`Trial.compared`.
     paper
-        The paper's row: ``mse`` is the error that is allowed, the fairness columns are the units in which
-        unfairness is averaged.
+        The paper's row: ``mse`` is the allowed error, and unfairness is averaged in units of the fairness
+        columns.
     """
     usable = scored[~scored["diverged"]]
     within = usable[usable["mse"] + margin * usable["mse_se"] <= paper["mse"]]

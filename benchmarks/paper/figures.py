@@ -1,7 +1,8 @@
-"""Figs. 1 and 2: estimators on laws that are known. Fig. 3: what flows through a small Fair HGR NN.
+"""Figs. 1 and 2: estimators on known distributions. Fig. 3: losses and gradients in a small Fair HGR NN.
 
-Fig. 3's loop is the supplement's Algorithm "Fair HGR NN", line by line: one step of the adversary and one of
-the predictor on the same mini-batch. fairdash trains with :mod:`fairdash.training`; this is to be looked at.
+The loop of Fig. 3 follows the supplement's Algorithm "Fair HGR NN" line by line: one step of the adversary
+and one of the predictor on the same mini-batch. It is for illustration; fairdash trains with
+:mod:`fairdash.training`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from fairdash.lab import FIG2_NOISES, Scene, gaussian_study, noise_axis_study
 from fairdash.lab.paper import StudyResult
 from fairdash.nets import StackedAdam, StackedMLP
 
-#: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.
+#: Fig. 1: χ² by network, compared with HGR² and mutual information; and the estimators that the paper names.
 FIG1_IDS = ("hgr_nn", "hgr_kde", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine")
-#: Fig. 2 compares these.
+#: Estimators in Fig. 2.
 FIG2_IDS = ("hgr_nn", "hgr_kde", "hgr_rdc")
-#: “When no noise is added”, then the levels of the noise axis: the paper does not print its own.
+#: “When no noise is added”, then levels of the noise axis chosen here, because the paper does not print its
+#: levels.
 NOISES = (0.0, *FIG2_NOISES)
 
-#: Epochs at which the flow of Fig. 3 is looked at.
+#: Epochs at which Fig. 3 shows losses and gradients.
 EPOCHS = (0, 1, 2, 5, 10, 20, 40)
 BATCH = 256
 LAM = 1.0
@@ -51,19 +53,19 @@ def reproduce_fig1(*, n: int = 2000, repeats: int = 3) -> StudyResult:
 def reproduce_fig2(*, n: int = 500, repeats: int = 5, processes: int = 1) -> StudyResult:
     """Tables ``values`` and ``exact`` of :func:`fairdash.lab.noise_axis_study`.
 
-    ``values`` has HGR_NN three times: ``evaluation`` "ours" (cross-fitted), "published" (fairdash's networks,
-    read on the rows they were fitted to) and "authors" (as the authors' code trains them).
+    ``values`` has three versions of HGR_NN: ``evaluation`` "ours" (cross-fitted), "published" (fairdash's
+    networks, evaluated on their training rows) and "authors" (as the authors' code trains them).
 
     Parameters
     ----------
     processes
-        Patterns at a time; the values are the same.
+        Number of patterns computed at once, which does not affect the values.
     """
     started = processor_seconds()
     scenes = [Scene(pattern=one.id, n=n) for one in PATTERNS.values() if one.paper]
     make = partial(_pattern, repeats=repeats, noises=NOISES)
     tables = tables_of_parts(make, scenes, processes=processes)
-    # As one stack has them: measure by measure, and pattern by pattern within.
+    # The order of a single process: by measure, and by pattern within a measure.
     order = tables["values"].groupby(["id", "evaluation"], sort=False).ngroup()
     rows = np.argsort(order, kind="stable")
     tables["values"] = tables["values"].iloc[rows].reset_index(drop=True)
@@ -78,7 +80,7 @@ def reproduce_fig2(*, n: int = 500, repeats: int = 5, processes: int = 1) -> Stu
 
 
 def _pattern(scene: Scene, *, repeats: int, noises: tuple[float, ...]) -> dict[str, pd.DataFrame]:
-    """All estimators along the noise axis of one pattern; HGR_NN also by the authors' networks and steps."""
+    """All estimators along the noise axis of one pattern; HGR_NN also with the authors' networks."""
     for progress in noise_axis_study([scene], noises=noises, repeats=repeats, ids=(*FIG2_IDS, "hgr_spline")):
         say(f"{scene.shape.title}: {progress.doing}")
     drawn = [replace(scene, noise=noise).draw(repeats=repeats) for noise in noises]
@@ -98,13 +100,13 @@ def _pattern(scene: Scene, *, repeats: int, noises: tuple[float, ...]) -> dict[s
 
 
 def reproduce_fig3(*, n: int = 2000, epochs: tuple[int, ...] = EPOCHS) -> StudyResult:
-    """Train on the household scenario for demographic parity, and look at all rows now and then.
+    """Train on the household scenario for demographic parity, and evaluate all rows at some epochs.
 
     Returns
     -------
     StudyResult
-        ``flow``: a row an epoch; ``mse`` (on the standardised price), ``j``, ``loss`` = mse + λ J; mean and
-        sd of ``y_pred``, ``f`` and ``g`` before they are standardised; Euclidean norms of the gradients
+        ``flow`` has one row per epoch: ``mse`` (on the standardised price), ``j``, ``loss`` = mse + λ J; mean
+        and sd of ``y_pred``, ``f`` and ``g`` before standardisation; Euclidean norms of the gradients
         ``grad_f`` = ∂J/∂θ_f, ``grad_g`` = ∂J/∂θ_g, ``grad_error`` = ∂MSE/∂φ and ``grad_penalty`` = λ ∂J/∂φ.
     """
     started = processor_seconds()
@@ -140,7 +142,7 @@ def standardised(frame: pd.DataFrame) -> Tensor:
 
 
 class Players:
-    """h, f and g, and the two optimisers."""
+    """The networks h, f and g, and both optimisers."""
 
     def __init__(self, n_features: int) -> None:
         self.h = StackedMLP([n_features, 16, 8, 1], seeds=[0]).double()
@@ -156,7 +158,7 @@ class Players:
         return y_pred, f, g, ((y_pred - y) ** 2).mean(), (_scaled(f) * _scaled(g)).mean()
 
     def step(self, x: Tensor, y: Tensor, s: Tensor, *, lam: float = LAM, frozen: bool = False) -> None:
-        """One step of both; of the predictor alone where the adversary is frozen."""
+        """One step of both players; only of the predictor if the adversary is frozen."""
         *_, error, j = self.forward(x, y, s)
         up = torch.autograd.grad(j, self.ascent.parameters, retain_graph=True)
         down = torch.autograd.grad(error + lam * j, self.descent.parameters)

@@ -1,4 +1,4 @@
-"""What the studies share: saying what they are at, parts side by side, and writing what came of them."""
+"""Shared functions of the studies: messages, parallel parts, and writing of results."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def say(doing: str) -> None:
-    """Say on the standard error what a study is at."""
+    """Print the current stage of a study on the standard error."""
     print(doing, file=sys.stderr, flush=True)
 
 
 def stacked(parts: Sequence[Tables]) -> dict[str, pd.DataFrame]:
-    """Tables of the same names, one below the other."""
+    """Tables of the same names, concatenated."""
     return {name: pd.concat([each[name] for each in parts], ignore_index=True) for name in parts[0]}
 
 
 def tables_of_parts(
     make: Callable[[Any], Tables], parts: Sequence[Any], *, processes: int
 ) -> dict[str, pd.DataFrame]:
-    """The tables of a study's parts, `processes` of them at a time; the values are the same."""
+    """Tables of a study's parts, computed by `processes` processes, whose number changes no value."""
     if processes < 2 or len(parts) < 2:
         return stacked([make(part) for part in parts])
-    # Spawned, since torch's threads don't survive a fork.
+    # Spawned, because torch's threads do not survive a fork.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         return stacked(list(pool.map(make, parts)))
 
 
 def processor_seconds() -> float:
-    """Processor time of this process and of those that it has waited for."""
+    """Processor time of this process and of its finished child processes."""
     return sum(os.times()[:4])
 
 
@@ -59,14 +59,14 @@ def result_of(
     seed: int = 0,
     notes: tuple[str, ...] = (),
 ) -> StudyResult:
-    """The result of a study that ends here and now.
+    """The result of a study that ends now.
 
     Parameters
     ----------
     command
-        What to type to make it again.
+        Command that reproduces the result.
     started
-        What :func:`processor_seconds` was when it began.
+        Value of :func:`processor_seconds` at the start.
     """
     return StudyResult(
         tables=tables,
@@ -82,9 +82,10 @@ def result_of(
 
 
 def _machine() -> str:
-    """Kind of machine: operating system and processor, nothing that names this one.
+    """Kind of machine: operating system and processor, without anything that identifies the machine.
 
-    Networks differ in the last digits between kinds of processors, and adversaries let that grow.
+    Networks differ in the last digits between kinds of processors, and adversarial training amplifies the
+    difference.
     """
     about = Path("/proc/cpuinfo")
     named = re.search(r"^model name\s*: (.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
@@ -93,7 +94,7 @@ def _machine() -> str:
 
 
 def write_result(result: StudyResult, folder: Path) -> Path:
-    """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
+    """Write a result into ``folder/<study>``: tables first, so that no description exists without them."""
     place = folder / result.study
     for name, table in result.tables.items():
         write_table(table, place / f"{name}.csv")

@@ -1,7 +1,7 @@
-"""The household scenario (Fig. 4): average prices and residuals by age, and what fairness costs there.
+"""The household scenario (Fig. 4): average prices and residuals by age, and the cost of fairness.
 
 λ is found by 10-fold cross-validation within the training rows of the first split, for the levels of
-dependence that the paper names; then each method is trained on five 80/20 splits.
+dependence in the paper; then each method is trained on five 80/20 splits.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ Array = NDArray[np.float64]
 
 #: The methods of the paper's figure; ``chi2_kde`` is Mary2019.
 FAIR = ("hgr_nn", "chi2_nn", "chi2_kde")
-#: Independence takes large weights; an HGR of residuals of 0.30 small ones, or large from the surface alone.
+#: Independence needs large weights. An HGR of residuals of 0.30 needs small weights, or large ones if surface
+#: is the only feature.
 LAMS = {
     "demographic_parity": (0.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0),
     "equalized_residuals": (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0),
 }
-#: The level of dependence is read by this measure, cross-fitted.
+#: The level of dependence refers to this measure, cross-fitted.
 LEVEL_MEASURE = "hgr_spline"
 MEASURES = (LEVEL_MEASURE, "hgr_kde", "hgr_rdc")
 SETTINGS = TrainingSettings(
@@ -52,15 +53,15 @@ SETTINGS = TrainingSettings(
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read what the paper leaves open; options of :func:`fairdash.data.simulated.household`.
+    """Interpretation of what the paper leaves open; options of :func:`fairdash.data.simulated.household`.
 
     Parameters
     ----------
     features_seen
-        ``"all"``: rooms, surface and building age, as the text says; ``"surface"``: the surface alone, which
-        fits the paper's increases in error better.
+        ``"all"``: rooms, surface and building age, as in the paper's text; ``"surface"``: only the surface,
+        which agrees better with the paper's increases in error.
     spread
-        Of N(40, 5): ``"sd"`` or ``"variance"``.
+        Meaning of 5 in N(40, 5): ``"sd"`` or ``"variance"``.
     rooms
         The largest number of rooms, 4 or 5.
     """
@@ -71,7 +72,7 @@ class Reading:
 
     @property
     def study(self) -> str:
-        """Name of the result's folder; readings that differ from the default are named."""
+        """Name of the result's folder, with the interpretation if it is not the default."""
         default = asdict(Reading())
         parts = [str(value) for name, value in asdict(self).items() if value != default[name]]
         return "_".join(["household", *parts])
@@ -93,20 +94,21 @@ def reproduce_household(
     random_state: int = 0,
     processes: int = 1,
 ) -> StudyResult:
-    """Find λ for both objectives and all methods, train, and take averages by age.
+    """Find λ for both objectives and all methods, train the models, and compute averages by age.
 
     Parameters
     ----------
     processes
-        2 to work at both objectives at once; the values are the same.
+        2 to compute both objectives at once, which does not affect the values.
 
     Returns
     -------
     StudyResult
-        ``choices``: ``objective``, ``method``, ``lam``, ``reached`` the level, ``dependence`` and ``floor``
-        on the held-out rows, ``rule`` in words. ``splits``: a row an objective, method and split with ``mse``
-        (on the standardised target), ``mean_price`` in €, each measure of U against age and its floor.
-        ``profile``: average U by age in €, as :func:`fairdash.evaluation.quantile_profile`.
+        ``choices``: ``objective``, ``method``, ``lam``, whether it ``reached`` the level, ``dependence`` and
+        ``floor`` on the held-out rows, and the ``rule`` in words. ``splits``: one row per objective, method
+        and split with ``mse`` (on the standardised target), ``mean_price`` in €, each measure of U against
+        age and its floor. ``profile``: average U by age in €, as in
+        :func:`fairdash.evaluation.quantile_profile`.
     """
     started = processor_seconds()
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}
@@ -145,7 +147,7 @@ def _objective(
     n_splits: int,
     plan: Mapping[str, Any],
 ) -> dict[str, pd.DataFrame]:
-    """All methods for one objective; `plan` has what searches and sweeps share."""
+    """All methods for one objective; `plan` has the common options of searches and sweeps."""
     plan = {"objective": objective, **plan}
     target = Target(kind=MEASURE, measure=LEVEL_MEASURE, at_most=HOUSEHOLD_TARGETS[objective])
     lams = {"standard": 0.0}
@@ -166,7 +168,7 @@ def _objective(
         )
     for method, lam in lams.items():
         say(f"{OBJECTIVES[objective].title}, {METHODS[method].title}: λ = {lam:.3g}, testing")
-        # λ = 0: the standard network meets the level already.
+        # λ = 0: the standard network already reaches the level.
         name, grid = (method, (lam,)) if lam > 0 else ("standard", (1.0,))
         sweep = Sweep(methods=(name,), lams=grid, n_splits=n_splits, **plan)
         key = pd.DataFrame({"objective": [objective], "method": [method]})
@@ -177,7 +179,7 @@ def _objective(
 
 
 def _tested(dataset: Dataset, sweep: Sweep) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Figures a split, and averages by age, of the one model of a sweep."""
+    """Results per split, and averages by age, of the single model of a sweep."""
     trained = train_sweep(dataset, sweep)
     y = dataset.target.to_numpy(dtype=float)
     s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)

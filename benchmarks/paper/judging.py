@@ -1,7 +1,8 @@
-"""Compare our results with the paper: the cells of Table 1, their count, statements on Figs. 1, 2, 4.
+"""Compare our results with the paper: cells of Table 1, counts of cells, and statements on Figs. 1, 2 and 4.
 
-``python -m benchmarks.paper.judging`` computes everything from the committed tables, and writes what the page
-shows: ``cells.csv``, ``statements.csv`` and ``prices.csv`` beside them, and the sentences in ``judged.json``.
+``python -m benchmarks.paper.judging`` computes everything from the committed tables and writes the content of
+the page: ``cells.csv``, ``statements.csv`` and ``prices.csv`` next to them, and the sentences in
+``judged.json``.
 """
 
 from __future__ import annotations
@@ -49,27 +50,28 @@ from fairdash.training.sweep import STANDARD
 
 Array = NDArray[np.float64]
 
-#: Ways to score our models.
+#: Ways of scoring our models: as in the paper, and corrected.
 AS_PAPER, CORRECTED_WAY = "paper", "right"
-#: Columns that take milliseconds to compute: λ and settings are chosen by these.
+#: Columns that take milliseconds to compute; λ and settings are chosen by them.
 QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
-#: Splits behind one figure of the paper.
+#: Number of splits behind each value in the paper.
 PAPER_SPLITS = 5
-#: With fewer splits of ours, their spread is too uncertain for a comparison.
+#: With fewer splits, the spread of our results is too uncertain for a comparison.
 MIN_SPLITS = 20
-#: Share of the means that count as ordinary, in the middle.
+#: Central share of the means that counts as ordinary.
 CENTRAL = 0.9
 _DRAWS = 20_000
-#: The paper prints three digits: its value may be anything that rounds to them.
+#: The paper prints three digits, so its value may be any number that rounds to them.
 _HALF_A_DIGIT = 0.0005
 
 
 #: HGR_NN as the authors' code has it.
 AUTHORS = "authors"
-#: “HGR … succeeds in retrieve a HGR of 1”: values that count as 1 here, and values that count as a failure.
+#: “HGR … succeeds in retrieve a HGR of 1”: lower limit of values that count as 1, and upper limit of
+#: failures.
 NEAR_ONE = 0.95
 DIFFICULT = 0.8
-#: Estimates closer than this count as equal: the paper's curves can't be read more precisely.
+#: Estimates closer than this count as equal, because the paper's curves can't be read more precisely.
 TIE = 0.005
 #: Tolerance of a mean over few data sets.
 _COVERAGE = 0.95
@@ -77,18 +79,18 @@ HOLDS, FAILS, UNRESOLVED = "holds", "fails", "unresolved"
 
 
 def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
-    """Return the mean of the quick fairness columns, each as a multiple of the paper's value."""
+    """Return the mean of the quick fairness columns, each divided by the paper's value."""
     return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
 
 
 def summary(result: StudyResult) -> pd.DataFrame:
-    """Return means over the splits with their Nadeau–Bengio standard errors, beside floors.
+    """Return means over the splits with their Nadeau–Bengio standard errors, and floors.
 
     Returns
     -------
     DataFrame
-        A row a method and objective; ``lam``, ``mse``, ``mse_se``, and for each fairness column and way
-        ``<id>_<way>``, ``<id>_<way>_se``, ``<id>_<way>_floor``, ``<id>_<way>_floor_q95``.
+        One row per method and objective: ``lam``, ``mse``, ``mse_se``, and for each fairness column and way
+        of scoring ``<id>_<way>``, ``<id>_<way>_se``, ``<id>_<way>_floor``, ``<id>_<way>_floor_q95``.
     """
     splits = result.tables["splits"]
     ratio = float((splits["n_test"] / splits["n_train"]).mean())
@@ -107,7 +109,7 @@ def summary(result: StudyResult) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Cell:
-    """Value of ours under the paper's protocol, beside the paper's.
+    """One of our values under the paper's protocol, and the paper's value.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ class Cell:
 
     @property
     def at_or_below(self) -> bool:
-        """Return whether ours is at most the paper's, to the three digits that it prints."""
+        """Return whether our value is at most the paper's, to the three digits that the paper prints."""
         return self.printed <= self.paper
 
     @property
@@ -145,12 +147,12 @@ class Cell:
 
     @property
     def is_near(self) -> bool:
-        """Return whether the difference is under two standard errors of ours; the paper gives none."""
+        """Return whether the difference is below two standard errors of our value; the paper states none."""
         return bool(np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error)
 
     @property
     def at_floor(self) -> bool:
-        """Return whether ours shows no detectable link on these rows."""
+        """Return whether our value shows no detectable link on these rows."""
         return bool(self.ours <= self.floor_q95)
 
 
@@ -168,21 +170,22 @@ def cells(result: StudyResult, dataset: str, method: str, objective: str) -> lis
 
 @dataclass(frozen=True)
 class Count:
-    """Count fairness cells at or below those of the paper's Fair HGR NN.
+    """Number of fairness cells that are at or below those of the paper's Fair HGR NN.
 
     Parameters
     ----------
     chosen
-        Objective to the method that the validation rows chose.
+        Objective, mapped to the method chosen on validation rows.
     cells
-        Objective to that method's cells, the error first; compared with the paper's Fair HGR NN.
+        Objective, mapped to the cells of this method (first the error), compared with the paper's Fair HGR
+        NN.
     """
 
     chosen: dict[str, str]
     cells: dict[str, list[Cell]]
 
     def counts(self, objective: str) -> list[Cell]:
-        """Fairness cells that count: at or below, at an error that is at or below as well."""
+        """Fairness cells that count: at or below the paper's value, with an error at or below the paper's."""
         error, *fairness = self.cells[objective]
         return [cell for cell in fairness if cell.at_or_below] if error.at_or_below else []
 
@@ -195,7 +198,7 @@ class Count:
         return sum(len(cells) - 1 for cells in self.cells.values())
 
     def missed(self, objective: str) -> list[tuple[Cell, str]]:
-        """Remaining cells, each with the reason in words."""
+        """Remaining cells, with the reasons in words."""
         error, *fairness = self.cells[objective]
         counted = self.counts(objective)
         return [(cell, _reason(cell, error)) for cell in fairness if cell not in counted]
@@ -217,7 +220,7 @@ def _reason(cell: Cell, error: Cell) -> str:
 
 
 def constant_error(result: StudyResult) -> float:
-    """Return a constant prediction's test error, mean over the splits; it is 1 on the training rows."""
+    """Return the test error of a constant prediction, averaged over the splits; it is 1 on training rows."""
     return float(result.tables["splits"].groupby("split")["constant"].first().mean())
 
 
@@ -227,8 +230,8 @@ def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count
     Parameters
     ----------
     as_share
-        Hold our error as a share of a constant prediction's on the same test rows to the paper's, instead of
-        the error itself: by chance a few splits' test rows spread more, or less, than the training rows.
+        Compare our error, divided by that of a constant prediction on the same test rows, with the paper's
+        error: with few splits, the variance of test rows may differ by chance from that of training rows.
     """
     chosen, found = {}, {}
     for objective in OBJECTIVES:
@@ -242,8 +245,11 @@ def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count
 
 
 def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
-    """Return the fair method whose selected models were fairest on held-out cross-validation rows, means
-    over the splits, at an error of at most that of the paper's Fair HGR NN."""
+    """Return the fair method whose selected models have the lowest unfairness on held-out rows.
+
+    Methods whose error is at most that of the paper's Fair HGR NN are compared by means over the splits, on
+    the held-out rows of the cross-validation.
+    """
     paper = row_of(dataset, "hgr_nn", objective)
     choices = result.tables["choices"]
     choices = choices[(choices["objective"] == objective) & (choices["method"] != STANDARD)]
@@ -255,7 +261,7 @@ def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
 def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
     """Explain why a result can't be compared with the paper's; None if it can."""
     if dataset == "census_county":
-        # With few rows, our estimators can't be as low as the paper's values.
+        # With few rows, independence floors of our estimators exceed the paper's values.
         values = [cell for each in OBJECTIVES for cell in cells(result, dataset, "hgr_nn", each)[1:]]
         below = sum(cell.paper < cell.floor for cell in values)
         share = f"all {below}" if below == len(values) else f"{below} of {len(values)}"
@@ -265,7 +271,7 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
             f"data, for our {result.tables['splits']['n_test'].iloc[0]} test rows"
         )
     if dataset == "motor":
-        # Even without fairness, it depends far less on the attribute.
+        # Even without fairness, the model depends far less on the attribute.
         found = cells(result, dataset, STANDARD, OBJECTIVES[0])[1 + FAIRNESS.index("hgr_nn")]
         return (
             f"the data differ: the standard network, not made fair, has an HGR_NN of {found.ours:.3f} here "
@@ -275,12 +281,12 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
 
 
 def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float] | None:
-    """Return the central 90 % of means of five, drawn with replacement from our splits' values.
+    """Return the central 90 % of the means of five values, drawn with replacement from our splits.
 
     Parameters
     ----------
     values : (n_splits,) array
-        One figure, a value a split.
+        Values of one quantity, one per split.
 
     Returns
     -------
@@ -310,7 +316,7 @@ def equivalent(result: StudyResult, dataset: str, found: Count) -> int | None:
 
 
 def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
-    """State the result of :func:`equivalent` in a sentence, or what it would require."""
+    """State the result of :func:`equivalent`, or what it would require, in a sentence."""
     n_splits, reached = result.tables["splits"]["split"].nunique(), equivalent(result, dataset, found)
     meaning = (
         f"the paper's value lies in the central {CENTRAL:.0%} of the means of five splits drawn from ours"
@@ -325,9 +331,10 @@ def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """Statement of the paper, and what our data say about it.
+    """A statement of the paper, and what our data show about it.
 
-    ``quote`` has the paper's words; it ``holds`` if it does in every place where it can be looked at.
+    ``quote`` has the paper's words; the statement ``holds`` if it is true in every place that can be
+    examined.
     """
 
     quote: str
@@ -345,8 +352,7 @@ def sentences(values: pd.DataFrame, exact: pd.DataFrame, *, networks: str = AUTH
     exact
         ``pattern``, ``noise``, ``hgr``.
     networks
-        Which HGR_NN: ``"authors"``, ``"published"`` or ``"ours"``, as the study of Fig. 2 has
-        them.
+        Version of HGR_NN in the study of Fig. 2: ``"authors"``, ``"published"`` or ``"ours"``.
     """
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
     place = ["pattern", "noise"]
@@ -431,12 +437,12 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
 
 
 def _title(pattern: object) -> str:
-    """Return the pattern's name for people, within a sentence."""
+    """Return the pattern's display name for use within a sentence."""
     return PATTERNS[str(pattern)].title.lower()
 
 
 def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, above: bool) -> pd.DataFrame:
-    """Return whether the mean χ² by network lies above, or below, a true value at each ρ.
+    """Return whether the mean χ² by network is above, or below, the true value at each ρ.
 
     Parameters
     ----------
@@ -445,13 +451,14 @@ def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, abo
     bound
         Column of `exact`.
     above
-        Whether the paper says that the estimate lies above it; else below.
+        True if the paper says that the estimate is above this column, and False if below.
 
     Returns
     -------
     DataFrame
-        A row a ``rho``. ``side``: ``"holds"`` or ``"fails"`` by the side on which the mean's 95 % interval
-        lies, ``"unresolved"`` where that holds the true value. ``repeats``: data sets behind the mean.
+        One row per ``rho``. ``side`` is ``"holds"`` or ``"fails"`` if the 95 % interval of the mean is on one
+        side of the true value, and ``"unresolved"`` if it contains the true value. ``repeats``: number of
+        data sets.
     """
     own = values[(values["id"] == "chi2_nn") & (values["evaluation"] == "ours")]
     groups = own.groupby("rho")["value"]
@@ -488,9 +495,9 @@ def cells_of_page(result: StudyResult, dataset: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an objective, method and measure: the fields of :class:`Cell`, ``words``, ``is_near``; ``paper``
-        is NaN for methods that the paper does not have. ``corrected`` is the cross-fitted value, with
-        ``corrected_error``, ``corrected_floor`` and ``corrected_q95``. ``lam``: the mean weight.
+        One row per objective, method and measure: the fields of :class:`Cell`, ``words``, ``is_near``;
+        ``paper`` is NaN for methods that are not in the paper. ``corrected`` is the cross-fitted value, with
+        ``corrected_error``, ``corrected_floor`` and ``corrected_q95``. ``lam`` is the mean weight.
     """
     rows = []
     for _, own in summary(result).iterrows():
@@ -509,7 +516,7 @@ def cells_of_page(result: StudyResult, dataset: str) -> pd.DataFrame:
 
 
 def in_short(names: Iterable[str]) -> dict[str, Any]:
-    """Return one sentence, and the counts of each comparable data set."""
+    """Return one sentence, and the counts for each comparable data set."""
     found, left_out = {}, []
     for name in names:
         result = read_result(f"table1_{name}")
@@ -547,7 +554,7 @@ def _in_words(found: Count) -> str:
 
 
 def answer(result: StudyResult, name: str) -> str:
-    """State the count for one data set in a sentence, or why there is none."""
+    """State the count for one data set, or the reason for its absence, in a sentence."""
     stand_in = f" (instead of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
     reason = why_not_comparable(result, dataset_of(name))
     if reason is not None:
@@ -582,7 +589,7 @@ def _counts(result: StudyResult, name: str) -> tuple[Count, Count, str]:
 
 
 def missed_in_words(result: StudyResult, found: Count, objective: str) -> str:
-    """Return the selected method's error, and the cells that don't count with reasons, as Markdown."""
+    """Return the error of the selected method, and the cells that don't count with reasons, as Markdown."""
     missed = found.missed(objective)
     method, error = found.chosen[objective], found.cells[objective][0]
     choices = result.tables["choices"]
@@ -605,7 +612,7 @@ def missed_in_words(result: StudyResult, found: Count, objective: str) -> str:
 
 
 def bounds_in_words(result: StudyResult) -> str:
-    """Return what Fig. 1 says of the paper's two statements, as Markdown."""
+    """Return results of Fig. 1 on the paper's two statements, as Markdown."""
     values, exact = result.tables["values"], result.tables["exact"]
     below = in_words(sides_of_bound(values, exact, bound="chi2", above=False))
     above = in_words(sides_of_bound(values, exact, bound="hgr2", above=True))
@@ -616,8 +623,12 @@ def bounds_in_words(result: StudyResult) -> str:
 
 
 def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
-    """Means over the splits' test rows, a row a method; ``increase`` of the error, and the paper's;
-    ``validation_hgr`` and whether it ``reached`` the level, on the held-out rows by which λ was chosen."""
+    """Return means over the splits' test rows, one row per method.
+
+    ``increase`` and ``paper_increase`` are the increases of the error over the standard model's, ours and the
+    paper's. ``validation_hgr``, and whether it ``reached`` the level, refer to the rows used
+    to choose λ.
+    """
     splits = result.tables["splits"]
     splits = splits[splits["objective"] == objective]
     ratio = float((splits["n_test"] / splits["n_train"]).mean())
@@ -638,7 +649,7 @@ def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
 
 
 def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -> str:
-    """Cost of fairness here, and why it differs from the paper's."""
+    """The cost of fairness in this scenario, and the reasons for its difference from the paper's."""
     rows = table.set_index("method")
     standard = rows.loc["standard"]
     fair = rows.drop("standard")
@@ -697,7 +708,7 @@ def _share(value: float) -> str:
 
 
 def judge(study: str, folder: Path = COMMITTED) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Return the tables and texts that the page shows of a committed study."""
+    """Return the tables and texts that the page shows for a committed study."""
     result = read_result(study, folder)
     kind, _, name = study.partition("_")
     if kind == "table1":

@@ -1,9 +1,9 @@
-"""The neural measures as the paper has them: trained and read on the same rows, for a stack of pairs.
+"""Neural measures as in the paper: trained and evaluated on the same rows, for many pairs at once.
 
-Networks of three layers of ten tanh units with Xavier weights (paper, section on HGR). The paper names
-neither step nor length of the ascent; the authors' public code has Adam at 5e-4, on all rows at once, and
-1000 steps are taken here.
-On independent rows these values are not 0: the floor beside them says what they are.
+The networks have three layers of ten tanh units with Xavier weights (paper, section on HGR). The paper
+specifies neither step size nor length of the ascent; the authors' public code uses Adam at 5e-4 on all rows
+at once, and 1000 steps are used here. On independent rows these values are not 0, but equal to the stated
+floor on average.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ HIDDEN = (10, 10, 10)
 LEARNING_RATE = 5e-4
 N_STEPS = 1000
 _EPSILON = 1e-8
-#: Pairings of u with other rows' v that the value of χ² is averaged over; a step has one.
+#: Number of pairings of u with other rows' v over which χ² is averaged; a training step uses one pairing.
 _PAIRINGS = 20
-#: Rows times networks at once: more would leave the processor's cache.
+#: Rows times networks computed at once; more would exceed the processor's cache.
 _AT_ONCE = 40_000
 
 
 def hgr_nn_published(u: Array, v: Array, *, random_state: int = 0, n_steps: int = N_STEPS) -> Array:
-    """HGR_NN by Algorithm 2, in-sample: E[f̂ĝ] on the rows that f and g were trained on.
+    """HGR_NN by Algorithm 2, in-sample: E[f̂ĝ] on the rows that were used to train f and g.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Standardised inside.
+        Values, which the function standardises.
     random_state
         Seed of the initial weights, the same for every pair.
 
@@ -75,7 +75,7 @@ def _standardised(x: Array) -> Tensor:
 
 def _hgr(u: Tensor, v: Tensor, seed: int, n_steps: int) -> Tensor:
     f = StackedMLP([1, *HIDDEN, 1], seeds=[seed] * len(u))
-    # Not the same weights: that would favour links close to the identity.
+    # Use different initial weights for g, because equal ones would favour links close to the identity.
     g = StackedMLP([1, *HIDDEN, 1], seeds=[seed + 1] * len(u))
 
     def objective() -> Tensor:

@@ -1,9 +1,9 @@
-"""Rehearse Table 1's way to choose within the training rows: ``python -m benchmarks.paper.rehearsal``.
+"""Rehearse the choice of models in Table 1 within training rows: ``python -m benchmarks.paper.rehearsal``.
 
-A fifth of each split's training rows plays the test rows, the rest the training rows: λ is chosen by
-cross-validation within the rest, as :mod:`benchmarks.paper.choosing` does it, and what was chosen is
-scored on the fifth. No test row of its split takes part. It shows how many networks should predict, and how
-many standard errors the error should be kept below the paper's. Writes ``rehearsal_<dataset>``.
+A fifth of each split's training rows replaces the test rows, and the rest is used for training: λ is chosen
+by cross-validation within the rest, as in :mod:`benchmarks.paper.choosing`, and the chosen model is scored on
+the fifth. The split's test rows are not used. The study shows how many networks should predict, and by how
+many standard errors the error should be below the paper's. Writes ``rehearsal_<dataset>``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairdash.training.splits import Split, random_splits
 
 VALIDATION_SHARE = 0.2
 MARGINS = (0.0, 0.25, 0.5)
-#: Methods, and how many networks predict.
+#: Methods, and numbers of networks that predict.
 TRIED = (("hgr_spline", 1), ("hgr_spline", 5))
 RANDOM_STATE = 0
 
@@ -33,8 +33,11 @@ RANDOM_STATE = 0
 def rehearsed(
     dataset: Dataset, splits: list[Split], name: str, method: str, objective: str, n_networks: int
 ) -> pd.DataFrame:
-    """A row a margin: the error in cross-validation and on the rows that played the test rows, and the
-    fairness columns there as published, means over the splits."""
+    """Return one row per margin, as means over the splits.
+
+    The columns are the error in cross-validation, the error on the rows that replace the test rows, and the
+    published fairness columns on these rows.
+    """
     paper, held_to = row_of(name, method, objective), row_of(name, "hgr_nn", objective)
     rows: dict[float, list[pd.Series]] = {margin: [] for margin in MARGINS}
     for j, split in enumerate(splits):

@@ -1,8 +1,8 @@
-"""Make a committed study again and compare: ``python -m benchmarks.paper.remake fig1 household``.
+"""Reproduce a committed study and compare: ``python -m benchmarks.paper.remake fig1 household``.
 
-On the same machine and versions every value must agree to 1e-6; elsewhere 99 % of the cells must lie within
-three standard errors. Exit status 1 if they don't. A study of Table 1 is named as its folder:
-``table1_crime``. With ``--against`` the values are compared with those that an earlier ``--out`` kept.
+On the same machine and versions, every value must agree to 1e-6; on others, 99 % of the cells must differ by
+at most three standard errors. The exit status is 1 otherwise. A study of Table 1 is named like its folder:
+``table1_crime``. With ``--against``, values are compared with those stored by an earlier ``--out``.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from fairdash.dependence.classical import Z
 from fairdash.evaluation import corrected_standard_error
 from fairdash.lab.paper import COMMITTED, StudyResult, read_result
 
-#: On the same machine, with the same versions: differences up to this are rounding.
+#: On the same machine with the same versions, differences up to this are rounding errors.
 TOLERANCE = 1e-6
-#: Elsewhere: a mean may differ by so many of its standard errors.
+#: On other machines, a mean may differ by this number of its standard errors.
 STANDARD_ERRORS = 3.0
-#: What tells rows apart; ``split`` and ``repeat`` number draws of one cell.
+#: Columns that identify rows; ``split`` and ``repeat`` number the draws of one cell.
 _KEYS = (
     "method", "objective", "id", "evaluation", "pattern", "noise", "rho", "epoch", "group", "split", "repeat",
 )  # fmt: skip
 _DRAWS = ("split", "repeat")
-#: An average and its 95 % interval, which tells its standard error.
+#: An average and its 95 % interval, from which its standard error follows.
 _INTERVAL = {"mean", "low", "high"}
-#: Tables that say how a choice was made; what it led to is compared.
+#: Tables that describe a choice, which are not compared; the results of the choice are.
 _ASIDE = ("choices", "validation", "floors", "cells", "prices")
-#: Elsewhere so many of the values must be within.
+#: On other machines, this share of the values must be within the limit.
 SHARE_WITHIN = 0.99
 
 
 def compare(old: StudyResult, new: StudyResult) -> pd.DataFrame:
-    """Every cell of `new` beside the one of `old`; draws of one cell are averaged.
+    """Compare every cell of `new` with that of `old`; draws of the same cell are averaged.
 
     Returns
     -------
     DataFrame
         ``table``, ``row`` in words, ``column``, ``committed``, ``again``, ``difference``; ``error``, the
-        standard error of the committed mean (splits overlap, so that theirs is Nadeau and Bengio's; of an
-        average with its interval, the interval's; NaN where there is one draw: a cell without chance);
-        ``same``, whether every draw agrees to :data:`TOLERANCE`; ``within`` :data:`STANDARD_ERRORS`, or the
-        same.
+        standard error of the committed mean (for splits, which overlap, that of Nadeau and Bengio; for an
+        average with an interval, that of the interval; NaN for a single draw, which has no random error);
+        ``same``, whether every draw agrees to :data:`TOLERANCE`; ``within``, whether the difference is within
+        :data:`STANDARD_ERRORS`, or the same.
     """
     parts = [
         _compared(name, old.tables[name], table)
@@ -67,7 +67,7 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         for column in new.select_dtypes("number").columns
         if column in old.columns and column not in (*keys, "n_test", "n_train", "n")
     ]
-    # Keys that are numbers went through text in one of the two.
+    # Numeric keys were converted to text and back in one of the two tables.
     before, after = (_keyed(table, keys)[columns] for table in (old, new))
     both = before.add_suffix(" old").join(after.add_suffix(" new"), how="inner")
     before, after = (both.filter(regex=f" {end}$").set_axis(columns, axis=1) for end in ("old", "new"))
@@ -122,7 +122,7 @@ def agreement(compared: pd.DataFrame) -> str:
 
 
 def again(name: str, folder: Path, processes: int) -> StudyResult:
-    """The study of that folder, made again."""
+    """The study of this folder, computed again."""
     study, _, rest = name.partition("_")
     dataset = rest.removesuffix("_all")
     new, _ = reproduce(
@@ -133,7 +133,7 @@ def again(name: str, folder: Path, processes: int) -> StudyResult:
         reading=Reading(features_seen=rest if study == "household" and rest else "all"),
         processes=processes,
     )
-    # As text and back, as the committed values were.
+    # Convert to text and back, like the committed values.
     return read_result(new.study, folder)
 
 

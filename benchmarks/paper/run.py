@@ -1,4 +1,4 @@
-"""One verb for all studies of the paper: make one again and write it."""
+"""Function that runs any study of the paper and writes its result."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def reproduce(
     reading: Reading | None = None,
     processes: int = 1,
 ) -> tuple[StudyResult, Path]:
-    """Carry out a study and write its result; what was written, and where.
+    """Run a study and write its result; return the files and their place.
 
     Parameters
     ----------
     study
         ``"table1"``, ``"household"``, ``"fig1"``, ``"fig2"`` or ``"fig3"``.
     out
-        Folder to write into; by default where fairdash keeps its own.
+        Output folder; by default that of fairdash's stored results.
     dataset, all_rows, methods, objectives
-        Of ``"table1"``, as :class:`benchmarks.paper.table1.Table1Plan`.
+        Options of ``"table1"``; see :class:`benchmarks.paper.table1.Table1Plan`.
     reading
-        Of ``"household"``: how to read what the paper leaves open.
+        Option of ``"household"``: interpretation of what the paper leaves open.
     processes
-        2 to work at two objectives (of ``"fig2"`` patterns) at once; the values are the same.
+        2 to compute two objectives (for ``"fig2"``, patterns) at once, which does not affect the values.
 
     Raises
     ------
     OptionError
-        The study is not known, or an option can't be used.
+        The study is unknown, or an option is invalid.
     """
 
     def table1() -> StudyResult:

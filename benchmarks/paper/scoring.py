@@ -1,4 +1,4 @@
-"""Both ways to score models on test rows: as the paper did, and as it should be done."""
+"""Two ways to score models on test rows: as in the paper, and corrected."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NEURAL = ("hgr_nn", "chi2_nn")
 def paper_scoring(
     u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0
 ) -> pd.DataFrame:
-    """Each column of Table 1 as published: one row a model, u (K, n) in standard deviations of the target.
+    """Each column of Table 1 as published: one row per model, u (K, n) in standard deviations of the target.
 
-    Neural measures are trained and read on these same rows, densities lie on a grid cut off at ±2.5 standard
-    deviations, ranks of ties follow the order of the rows (as in a Python port of RDC), FairQuant's groups
-    are cumulative.
+    Neural measures are trained and evaluated on the same rows, densities use a grid cut off at ±2.5 standard
+    deviations, ranks of ties follow the order of the rows (as in a Python port of RDC), and FairQuant's
+    groups are cumulative.
     """
     v = np.broadcast_to(s, u.shape)
     columns = {id: _as_published(id, u, v, random_state) for id in ids}
@@ -36,8 +36,11 @@ def paper_scoring(
 def corrected_scoring(
     u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0
 ) -> pd.DataFrame:
-    """Each column on rows that its networks have not seen, densities on the whole range, ties sharing a rank,
-    FairQuant as the text defines it; one row a model."""
+    """Columns of Table 1 with corrected scoring, one row per model.
+
+    Networks are evaluated on new rows, densities use the whole range, ties share a rank, and FairQuant is as
+    defined in the text.
+    """
     v = np.broadcast_to(s, u.shape)
     return pd.DataFrame({id: measure_many(id, u, v, random_state=random_state) for id in ids})
 
@@ -45,7 +48,7 @@ def corrected_scoring(
 def floors(
     u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, n_permutations: int, random_state: int = 0
 ) -> pd.DataFrame:
-    """What both ways read with s permuted, one row a model.
+    """Values of both ways of scoring with s permuted, one row per model.
 
     Columns ``<id>_paper_floor`` and ``<id>_right_floor``, the mean over the permutations, and with ``_q95``
     behind their 95 % quantile.
@@ -72,7 +75,7 @@ def floors(
 
 
 def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Array, Array]:
-    """A neural column of u (n,) with each permutation (B, n) of s, as published and corrected: (B,) both."""
+    """A neural column of u (n,) with each permutation (B, n) of s, as published and corrected: (B,) each."""
     first = np.broadcast_to(u, permuted.shape)
     return (
         _as_published(id, first, permuted, random_state),

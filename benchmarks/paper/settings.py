@@ -1,7 +1,7 @@
 """Choose the settings of Table 1's models: ``python -m benchmarks.paper.settings --dataset crime``.
 
-The search of :func:`fairdash.training.search.search_settings`, for each method and objective, within the rows
-that are test rows in none of the five splits. Writes into ``benchmarks/paper/candidates.json``.
+Runs the search of :func:`fairdash.training.search.search_settings` for each method and objective, within the
+rows that are never test rows in the five splits. Writes into ``benchmarks/paper/candidates.json``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ RANDOM_STATE = 0
 
 
 def settings_of(dataset: Dataset, tried: dict[str, Any], method: str, objective: str) -> dict[str, Any]:
-    """What the search chooses for one method and objective."""
+    """The result of the search for one method and objective."""
     splits = random_splits(dataset.n_rows, n_splits=table1.N_SPLITS, random_state=RANDOM_STATE)
     rows = reduce(np.intersect1d, [split.train for split in splits])
     base = table1.base_settings(tried, method)
-    # As many steps as a model takes that is trained on all training rows.
+    # As many steps as for a model that is trained on all training rows.
     in_a_fold = len(rows) * (N_FOLDS - 1) // N_FOLDS
     plan = SettingsSearch(
         method=method,
@@ -59,7 +59,7 @@ def main() -> None:
         method: {objective: settings_of(dataset, tried, method, objective) for objective in OBJECTIVES}
         for method in table1.COMPARED
     }
-    # Read again: another data set's search may have ended in the meantime.
+    # Read the file again, because the search for another data set may have ended in the meantime.
     content = json.loads(table1.CANDIDATES.read_text(encoding="utf-8"))
     content[name]["settings"] = found
     table1.CANDIDATES.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Table 1: methods × objectives on one data set, 80/20 splits, scored in both ways.
+"""Table 1: methods × objectives on one data set, with 80/20 splits, scored in both ways.
 
-For each method, objective and split λ is chosen by cross-validation within the split's training rows: of all
-models whose held-out error is at most the one that the paper prints, the fairest. The models are then trained
-on all training rows of the split, and scored on its test rows.
+For each method, objective and split, λ is chosen by cross-validation within the split's training rows: the
+fairest of all models whose held-out error is at most that in the paper. The models are then trained on all
+training rows of the split, and scored on its test rows.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
+#: The paper's rows, and fairdash's default method, which must meet the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")
-#: What is tried for each data set.
+#: Candidates for each data set.
 CANDIDATES = Path(__file__).parent / "candidates.json"
-#: Splits, where a data set has no number of its own.
+#: Number of splits, unless a data set has another number.
 N_SPLITS = 5
-#: Rows of the motor table that the paper names, and of a test part of them.
+#: Number of rows of the motor table in the paper, and number of its test rows.
 MOTOR_ROWS = 36_311
 MOTOR_TEST_ROWS = 7_262
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table1Plan:
-    """What to do for one data set.
+    """Plan for one data set.
 
     Parameters
     ----------
     dataset
         ``"crime"``, ``"motor"``, ``"census_county"`` or ``"census"``.
     all_rows
-        Of the motor policies all 100,021, instead of 36,311 drawn at random: the paper's number. Fairness
-        columns are still measured on as many test rows as a test part of these has, drawn at random: what
-        an estimator reads on independent data depends on the number of rows.
+        Use all 100,021 motor policies instead of 36,311 drawn at random, the paper's number. Fairness columns
+        are still measured on as many random test rows as with 36,311 policies, because the value of an
+        estimator for independent data depends on the number of rows.
     methods, objectives
-        Which rows of the table; without methods all that the data set has.
+        Rows of the table to compute; without methods, all methods of the data set.
     n_permutations
-        Behind each floor; None for as many as the data set's rows allow in the time.
+        Permutations for each floor; None for a number that depends on the rows of the data set.
     random_state
-        The seed of everything.
+        Seed of all random numbers.
     """
 
     dataset: str
@@ -91,18 +91,18 @@ class Table1Plan:
 
     @property
     def tried(self) -> dict[str, Any]:
-        """What is tried for the data set."""
+        """Candidates for the data set."""
         found: dict[str, Any] = get_entry(candidates(), self.dataset, option="dataset")
         return found
 
     @property
     def n_splits(self) -> int:
-        """How many splits the data set's table averages over."""
+        """Number of splits over which the table of the data set averages."""
         return int(self.tried.get("splits", N_SPLITS))
 
     @property
     def permutations(self) -> int:
-        """Permutations behind each floor."""
+        """Number of permutations for each floor."""
         return int(self.tried["n_permutations"]) if self.n_permutations is None else self.n_permutations
 
     @property
@@ -118,7 +118,7 @@ class Table1Plan:
 
 
 def candidates() -> dict[str, Any]:
-    """What is tried for each data set, from the file beside this one."""
+    """Candidates for each data set, from the file next to this one."""
     found: dict[str, Any] = json.loads(CANDIDATES.read_text(encoding="utf-8"))
     found.pop("about")
     return found
@@ -134,9 +134,9 @@ def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
 def candidates_of(
     dataset: str, method: str, objective: str, *, all_rows: bool = False
 ) -> tuple[StackedModel, ...]:
-    """The models that are tried for a method: one for each λ, with the settings that a search found.
+    """Candidates for a method: one model per λ, with the settings that a search found.
 
-    With `all_rows` the epochs are fewer, so that a model takes about as many steps as with the sample.
+    With `all_rows` there are fewer epochs, so that a model takes about as many steps as with the sample.
     """
     tried = get_entry(candidates(), dataset, option="dataset")
     searched = tried["settings"][method][objective] if "settings" in tried else {}
@@ -152,21 +152,21 @@ def options_of(dataset: str, *, all_rows: bool = False) -> dict[str, Any]:
 
 
 def reproduce_table1(plan: Table1Plan, *, processes: int = 1) -> StudyResult:
-    """Choose, train and score.
+    """Choose, train and score the models.
 
     Parameters
     ----------
     processes
-        2 to work at both objectives at once; the values are the same.
+        2 to compute both objectives at once, which does not affect the values.
 
     Returns
     -------
     StudyResult
-        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
-        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
-        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
-        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
-        the held-out rows; ``validation``: every model that was tried.
+        ``splits``: one row per method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of
+        a constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
+        ``<id>_right``; ``floors``: the same columns with the suffixes ``_floor`` and ``_floor_q95``, as means
+        over the splits, one row per method and objective; ``choices``: the chosen model of each split and its
+        results on held-out rows; ``validation``: all candidates.
     """
     started = processor_seconds()
     options = options_of(plan.dataset, all_rows=plan.all_rows)
@@ -234,10 +234,11 @@ def _objective(dataset: Dataset, plan: Table1Plan, objective: str) -> dict[str, 
 def _tested(
     trial: Trial, plan: Table1Plan, j: int, y_pred: Array, neural: dict[int, pd.DataFrame]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both scores of a choice on the test rows of split `j`, and its floors: a row each.
+    """Both scores of a choice on the test rows of split `j`, and its floors, one row each.
 
-    The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
-    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
+    The networks use ranks or standardised values, so their floors hardly depend on the model. The floors of
+    the first method on each split are therefore stored in `neural` and used for the whole objective, which
+    halves the time.
     """
     y, split = trial.dataset.target.to_numpy(dtype=float), trial.split
     squared, _ = trial.error_and_u(y_pred, split.test)
@@ -246,7 +247,7 @@ def _tested(
     own = pd.DataFrame(
         {
             "mse": [squared.mean()],
-            # Of the training rows' mean as everybody's prediction; 1 on the training rows.
+            # Error of predicting the mean of the training rows for every row; it is 1 on the training rows.
             "constant": np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var(),
             "n_test": len(split.test),
             "n_train": len(split.train),
@@ -262,7 +263,7 @@ def _tested(
 
 
 def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
-    """Test rows of split `j` that the fairness columns are measured on."""
+    """Test rows of split `j` on which the fairness columns are measured."""
     if not plan.all_rows:
         return split.test
     rng = rng_of(Stream.STUDY_ROWS, plan.random_state, j)
@@ -285,7 +286,7 @@ def _choice(trial: Trial, chosen: pd.Series, reached: bool) -> dict[str, object]
 
 
 def _means_of_tries(tried: pd.DataFrame, candidates: Sequence[StackedModel]) -> pd.DataFrame:
-    """Every trained candidate, means over the splits."""
+    """Every trained candidate, as means over the splits."""
     table = tried.groupby("low")[["lam", "mse", *QUICK, "diverged"]].mean()
     for place, name in enumerate(("batch_size", "weight_decay"), 1):
         table.insert(place, name, [getattr(each.settings, name) for each in candidates])

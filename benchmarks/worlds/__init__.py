@@ -1,1 +1,1 @@
-"""Small portfolios whose answers are known, for every question of an audit."""
+"""Small simulated portfolios (worlds) for which the correct answers of an audit are known."""

@@ -1,4 +1,4 @@
-"""The book of worlds: every portfolio whose answers are known, by name."""
+"""All simulated portfolios with known answers (worlds), by name."""
 
 from __future__ import annotations
 

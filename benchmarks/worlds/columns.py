@@ -1,4 +1,4 @@
-"""Worlds of the table's other columns, which explain a gap, hide it, carry it or mislead."""
+"""Worlds with additional columns that explain a gap, hide it, cause it or mislead."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from benchmarks.worlds.truths import (
     verdict,
 )
 
-#: Mileage is the place u of the age in 70 % of the rows: a line of G in mileage is one of 0.7 G in age.
+#: Mileage equals the rank u of age in 70 % of the rows, so a slope of G in mileage is one of 0.7 G in age.
 SHARE = 0.7
 _BY_MILEAGE = SHARE * G
 
-#: The factors explain all that the price has of the attribute.
+#: The factors explain the whole dependence of the price on the attribute.
 NONE_AMONG_EQUALS = {
     4: (
         verdict("conditional_independence", "below"),
         between(gap("conditional_independence", "p_value"), 0.001, 1),
     )
 }
-#: The price is a line in mileage and has nothing else of age.
+#: The price is linear in mileage and has no other dependence on age.
 PROXY = {
     1: (
         verdict("independence", "above"),
@@ -60,7 +60,7 @@ PROXY = {
         between("uses_itself ci_low", -1, 0.005),
         near(cell("drivers", "share", feature="mileage"), _BY_MILEAGE**2 / 12 / (G**2 / 12 + OTHER), 0.05),
     ),
-    # The older half pays 0.7 G / 4 more a head.
+    # The older half pays 0.7 G / 4 more per head.
     7: (near("paid_above_per_head", _BY_MILEAGE / 4, 0.003),),
 }
 
@@ -89,7 +89,7 @@ def _opposite(n: int, rng: Rng) -> pd.DataFrame:
 
 
 def _parts(n: int, rng: Rng) -> pd.DataFrame:
-    """Half of the price is a premium that follows age, the other half is one that does not."""
+    """Half of the price is a premium that depends on age, and half is a premium that doesn't."""
     u = uniform(n, rng)
     frame = portfolio(u, rng, 1.0)
     frame["liability"] = 50 * line(2 * G)(u) * noise(rng, n, CV)
@@ -108,7 +108,7 @@ def _crossed(n: int, rng: Rng) -> pd.DataFrame:
 
 
 def _by_place(n: int, rng: Rng) -> pd.DataFrame:
-    """People of one place have about one age, and the price is of the place."""
+    """People of one place have about the same age, and the price depends on the place."""
     place = rng.integers(_PLACES, size=n)
     u = np.clip((place + rng.uniform(-1, 2, n)) / _PLACES, 0.002, 0.998)
     frame = portfolio(np.floor(240 * u) / 240, rng, line()((place + 0.5) / _PLACES))
@@ -163,9 +163,9 @@ COLUMNS = (
         NONE_AMONG_EQUALS,
         q1=(verdict("independence", "above"), near(gap(), SHARE * 0.8 * G, 0.01)),
         q2=(between(lowest(), 20, 32), between(highest(), 68, 80)),
-        # Four fifths of a line's variance less what five levels lose of it.
+        # Four fifths of a line's variance, less what its five levels lose.
         q6=(between("uses_itself ci_low", -1, 0.005), says("from these columns: “bonus”")),
-        # The two upper of five levels pay 0.2 G and 0.4 G more, the two lower less.
+        # The two upper of five levels pay 0.2 G and 0.4 G more, and the two lower ones less.
         q7=(near("paid_above_of_all", SHARE * 0.6 * G / 5, 0.0013),),
     ),
     World(
@@ -195,7 +195,7 @@ COLUMNS = (
         NO_COST,
         q1=(verdict("independence", "above"), near(gap(), 0.95 * G, 0.01), near("direction", 0.8 * G, 0.008)),
         q2=(curve(of_age(line())),),
-        # With its parts among the factors a price uses nothing; they are no factors.
+        # With its components as factors, a price would not use age itself; components are no factors.
         q6=(between("uses_itself ci_low", 0.3, 1),),
         q7=(near("paid_above_of_all", G / 8, 0.0015),),
     ),
@@ -218,7 +218,7 @@ COLUMNS = (
             near("direction", 0, 0.018),
         ),
         q2=(curve(of_age(flat)), says("cells of “age × sex”")),
-        # With sex beside it, age tells all.
+        # Together with sex, age determines the price.
         q6=(between("share_of_variance", 0, 0.05), between("uses_itself", 0.5, 1.5)),
         q7=(near("paid_above_of_all", 0, 0.005),),
     ),
@@ -260,7 +260,7 @@ COLUMNS = (
             near("paid_above_of_all", 0, 0.002),
             says("An empty cell may mean no claim"),
         ),
-        # Half of the rows are left to learn from.
+        # Only half of the rows are available for training.
         q8=(
             near(cell("premiums", "mean", premium="best_estimate"), 1, 0.007),
             near(cell("premiums", "gap", premium="best_estimate"), 0.95 * G, 0.025),

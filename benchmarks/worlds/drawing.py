@@ -1,7 +1,7 @@
-"""Portfolios to draw: a uniform attribute, factors beside it, and prices and costs around known means.
+"""Simulated portfolios: a uniform attribute, other factors, and prices and costs around known means.
 
 The attribute is an age from 20 to 80 in quarter years, 20 + 60 u. A price is 1 + G (u − ½), or another
-function of u, in units of 100. The highest and lowest points of a line are the means of the outer
+function of u, in units of 100. The highest and lowest points of a linear price are the means of the outer
 twentieths, so that its largest gap is 0.95 G; from the 10th to the 90th percentile it is 0.8 G; and
 Var(E[π|s]) = G² / 12.
 """
@@ -19,9 +19,10 @@ Array = NDArray[np.float64]
 Rng = np.random.Generator
 Shape = Callable[[Array], Array]
 G = 0.3
-#: Coefficients of variation of a price and of a cost about their means, and cost ÷ price.
+#: Coefficients of variation of price and cost about their means, and cost divided by price.
 CV, CV_COST, LOSS_RATIO = 0.01, 0.05, 0.7
-#: Variance of the factor's effect, ± 4.5 % in ten steps, and of all that does not depend on the attribute.
+#: Variance of the factor's effect, ± 4.5 % in ten steps, and of everything that does not depend on the
+#: attribute.
 OF_POWER = 0.01**2 * 8.25
 OTHER = OF_POWER + CV**2
 
@@ -41,24 +42,24 @@ flat = line(0.0)
 
 
 def of_age(shape: Shape) -> Shape:
-    """Function of u as one of the age."""
+    """A function of u, as a function of age."""
     return lambda age: shape((age - 20) / 60)
 
 
 def uniform(n: int, rng: Rng) -> Array:
-    """Places u in (0, 1), (n,), in 240 steps."""
+    """Ranks u in (0, 1), (n,), in 240 steps."""
     return (rng.integers(240, size=n) + 0.5) / 240
 
 
 def mixed(u: Array, rng: Rng, share: float = 0.7) -> Array:
-    """Return u in a share of the rows and a new place in the others: E[mixed | u] = ½ + share (u − ½)."""
+    """Return u in a share of the rows and a new rank in the others: E[mixed | u] = ½ + share (u − ½)."""
     return np.where(rng.random(len(u)) < share, u, uniform(len(u), rng))
 
 
 def portfolio(
     u: Array, rng: Rng, price: Any, cost: Any = None, *, cv: Any = CV, cv_cost: Any = CV_COST
 ) -> pd.DataFrame:
-    """Table of age, a factor that moves price and cost, a zone that says nothing, price and claims."""
+    """A table of age, a factor that affects price and cost, an irrelevant zone, price and claims."""
     n = len(u)
     power = rng.integers(1, 11, size=n)
     by_power = 1 + 0.01 * (power - 5.5)
@@ -70,7 +71,7 @@ def portfolio(
 
 
 def book(price: Shape, cost: Shape | None = None, **spread: float) -> Callable[[int, Rng], pd.DataFrame]:
-    """Portfolio whose price and cost have given means along u."""
+    """A portfolio whose price and cost have the given means along u."""
 
     def make(n: int, rng: Rng) -> pd.DataFrame:
         u = uniform(n, rng)

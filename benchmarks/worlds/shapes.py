@@ -1,4 +1,4 @@
-"""Worlds of a price along the attribute, and of its cost, which explains a gap or shows an undercharge."""
+"""Worlds of a price along the attribute, and of a cost that explains its gap or shows an undercharge."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from benchmarks.worlds.truths import (
 from fairdash.auditing.plan import QUESTIONS
 
 WITH_COST = {"outcome": "claims", "controls": ["zone"]}
-#: One price, and no model of it.
+#: The world has one price and no model.
 ALONE = {10: no_answer(), 11: no_answer()}
-#: Without factors nothing can be said of them.
+#: Without factors, questions on factors have no answer.
 NO_FEATURES = {"features": []}
 NO_COST = {
     3: (says("name an outcome"),),
@@ -51,7 +51,7 @@ NO_COST = {
     **ALONE,
 }
 
-#: Neither price nor cost follows the attribute: every gap is 0.
+#: Neither price nor cost depends on the attribute: every gap is 0.
 FLAT = {
     1: (
         verdict("independence", "below"),
@@ -80,7 +80,7 @@ FLAT = {
     **ALONE,
 }
 
-#: The price is a line from 1 − G/2 to 1 + G/2; neither cost nor a factor has to do with the attribute.
+#: The price is a line from 1 − G/2 to 1 + G/2; neither cost nor a factor depends on the attribute.
 LINE = {
     1: (
         verdict("independence", "above"),
@@ -96,7 +96,8 @@ LINE = {
     ),
     4: (verdict("conditional_independence", "above"), near(gap("conditional_independence"), 0.95 * G, 0.009)),
     5: (
-        # At one price the older have less power, so that their cost varies by the factor's spread, under 3 %.
+        # At equal prices, older people have less power, so their cost differs by the spread of the factor,
+        # under 3 %.
         verdict("sufficiency", "below"),
         verdict("equalized_residuals", "above"),
         near(gap("equalized_residuals"), 0.95 * G, 0.01),
@@ -105,10 +106,10 @@ LINE = {
     6: (
         near("share_of_variance", (G**2 / 12) / (G**2 / 12 + OTHER), 0.01),
         between("uses_itself ci_low", 0.5, 1),
-        # A price without proxy discrimination has the factor's effect and nothing else of the price.
+        # A price without proxy discrimination keeps only the factor's effect.
         between("proxy_discrimination", 0.8, 1),
     ),
-    # The older half pays G/4 too much a head, and no cost explains it.
+    # The older half pays G/4 too much per head, and no cost explains it.
     7: (near("paid_above_per_head", G / 4, 0.0035), near("paid_above_of_all", G / 8, 0.0013)),
     8: FLAT[8],
     9: (says("there are enough rows"),),
@@ -145,7 +146,7 @@ def _five_ages(n: int, rng: Rng) -> pd.DataFrame:
 #: Of the twelve steps of u above the 95th percentile, seven are above 0.97.
 _TOP_MEAN = 1 + _STEP * 7 / 240
 
-#: Cost follows the attribute as the price does.
+#: Cost depends on the attribute in the same way as the price.
 EARNED = LINE | {
     3: (
         near("gap_s10_s90", 0.8 * G, 0.006),
@@ -155,7 +156,7 @@ EARNED = LINE | {
     5: (
         verdict("sufficiency", "below"),
         never("equalized_residuals", "above"),
-        # The residual's mean is 0 at every age, but its spread is not: the p-value is of means.
+        # The mean of the residual is 0 at every age, but its spread differs: the p-value concerns means.
         between(gap("equalized_residuals", "p_value"), 0.01, 1),
         near("loss_ratio", LOSS_RATIO, 0.002),
     ),
@@ -164,11 +165,11 @@ EARNED = LINE | {
     8: (
         near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
         near(cell("premiums", "gap", premium="best_estimate"), 0.95 * G, 0.02),
-        # No factor tells of the attribute: what is learned without it has no gap.
+        # No factor is related to the attribute, so a premium learned without it has no gap.
         between(cell("premiums", "gap", premium="unaware"), 0, 0.05),
         between(cell("premiums", "gap", premium="corrective"), 0, 0.05),
         between("proxy_effect", 0, 0.03),
-        # A line becomes flat: E|G (u − ½)| = G/4.
+        # A linear price becomes flat: E|G (u − ½)| = G/4.
         near("cost_of_parity", G / 4, 0.005),
     ),
 }
@@ -195,7 +196,7 @@ SHAPES = (
         NO_COST,
         q1=(
             verdict("independence", "above"),
-            # E[(u − ½)² | u < 0.05] = (0.5³ − 0.45³) / 0.15, against 0 in the middle.
+            # E[(u − ½)² | u < 0.05] = (0.5³ − 0.45³) / 0.15, compared with 0 in the middle.
             near(gap(), _A * (0.5**3 - 0.45**3) / 0.15, 0.005),
             near("direction", 0, 0.014),
             # Var((u − ½)²) = 1/80 − 1/144.
@@ -237,7 +238,7 @@ SHAPES = (
         q1=(
             never("independence", "above"),
             near("direction", 0, 0.02),
-            # The joint test is of a link of any kind.
+            # The joint test detects any kind of link.
             between(gap(column="p_any_link"), 0, 0.05),
             between(gap(column="p_value"), 0.001, 1),
         ),
@@ -273,7 +274,7 @@ SHAPES = (
         q1=(verdict("independence", "above"), near(gap(), 0.8 * G, 0.005)),
         q2=(curve(of_age(line())), near(lowest(), 26, 0), near(highest(), 74, 0)),
         q6=(between("uses_itself ci_low", 0.5, 1),),
-        # The two dearer of five levels pay 0.2 G and 0.4 G more.
+        # The two most expensive of five levels pay 0.2 G and 0.4 G more.
         q7=(near("paid_above_of_all", 0.6 * G / 5, 0.002),),
         q9=(says("there are enough rows"),),
     ),
@@ -299,7 +300,7 @@ SHAPES = (
             near(gap("equalized_residuals"), 0.95 * G / 2, 0.012),
         ),
         q6=LINE[6][:2],
-        # The older half pays G/8 a head more than it costs.
+        # The older half pays G/8 more per head than its cost.
         q7=(near("paid_above_mean_per_head", G / 4, 0.0035), near("paid_above_per_head", G / 8, 0.003)),
         q8=(
             near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
@@ -324,13 +325,14 @@ SHAPES = (
         q5=(
             verdict("sufficiency", "above"),
             verdict("equalized_residuals", "above"),
-            # Halves of the ages at one price are 0.1 off, and what they differ within does not count.
+            # At equal prices, the two halves of the ages differ by 0.1 in cost; differences within a half do
+            # not count.
             near(gap("sufficiency"), 0.1, 0.004),
             near(gap("equalized_residuals"), 0.38, 0.01),
             curve(of_age(lambda u: 0.4 * (u - 0.5)), "residual_curve"),
             says("clearest undercharge"),
         ),
-        # The younger half pays 0.1 a head more than it costs.
+        # The younger half pays 0.1 more per head than its cost.
         q7=(near("paid_above_mean_per_head", 0, 0.002), near("paid_above_per_head", 0.1, 0.004)),
         q8=(
             near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
@@ -367,7 +369,7 @@ SHAPES = (
         {"outcome": "claims"},
     ).where(
         FLAT,
-        # A tenth of the rows has one claim, whose number scatters by one.
+        # A tenth of the rows has one claim on average, and a standard deviation of one.
         q3=(near("left_s10_s90", 0, 1.0),),
         q4=NO_COST[4],
         q5=(
@@ -379,7 +381,7 @@ SHAPES = (
             between("loss_ratio", 0.69, 0.71),
         ),
         q7=(near("paid_above_of_all", 0, 0.15),),
-        # What can't be learned gives no figures.
+        # Premiums that can't be learned have no results.
         q8=(says("explain no detectable part"), between("explained ci_low", -9, 0)),
     ),
 )

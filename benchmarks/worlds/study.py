@@ -1,10 +1,10 @@
-"""The book of worlds: every answer of an audit beside the truth, over several samples of each portfolio.
+"""Every answer of an audit for simulated portfolios (worlds), compared with the truth over several samples.
 
     OMP_NUM_THREADS=1 python -m benchmarks.worlds
 
-A world has its own rows, times `--times`. Writes results/worlds.csv, a row a truth: what was said (the mean
-of numbers, else what was said most often), their standard deviation, and in how many samples that was right.
-Prints a row a world, and what was wrong.
+A world has its default number of rows, times `--times`. Writes results/worlds.csv, one row per truth: the
+answer (the mean of numbers, or else the most frequent answer), its standard deviation, and the number of
+samples in which it was right. Prints one row per world, and the wrong answers.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from benchmarks.worlds.book import WORLDS
 from benchmarks.worlds.truths import NUMBERS
 
 RESULTS = Path(__file__).parents[1] / "results" / "worlds.csv"
-#: Of a text, so many characters are kept.
+#: Number of characters that are stored of a text.
 _MAX_TEXT = 60
 
 
 def judged(name: str, *, seeds: int, times: int) -> pd.DataFrame:
-    """Judge audits of some samples of a world: a row a truth and sample."""
+    """Judge audits of some samples of a world: one row per truth and sample."""
     world, rows = WORLDS[name], []
     for seed in range(seeds):
         made = world.judge(world.audit(seed=seed, times=times), times=times)
@@ -36,7 +36,7 @@ def judged(name: str, *, seeds: int, times: int) -> pd.DataFrame:
 
 
 def results_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a truth: world, rows, question, truth, said, deviation, error, samples, right."""
+    """Return one row per truth: world, rows, question, truth, answer, deviation, error, samples, right."""
     made = []
     for (world, _), part in rows.groupby(["world", "place"], sort=False):
         first, said = part.iloc[0], pd.to_numeric(part["said"], errors="coerce")
@@ -55,7 +55,7 @@ def results_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
-    """Return a row a world: by question, in how many samples all was right."""
+    """Return one row per world: for each question, the number of samples in which all answers were right."""
     lines = [
         "| world | what is true | rows | samples | " + " | ".join(map(str, NUMBERS)) + " |",
         "|---" * (4 + len(NUMBERS)) + "|",

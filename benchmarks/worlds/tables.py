@@ -1,4 +1,4 @@
-"""Worlds of a table's make: classes, policies, exposure, missing cells, few values, two prices, a model."""
+"""Worlds with special tables: classes, policies, exposure, missing cells, few values, two prices, a model."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def _rare(n: int, rng: Rng) -> pd.DataFrame:
 
 
 def _policies(n: int, rng: Rng) -> pd.DataFrame:
-    """Ten rows a policy, of one age and about one price."""
+    """Ten rows per policy, with the same age and about the same price."""
     policy = np.repeat(np.arange(n // 10), 10)
     u, own = uniform(n // 10, rng), noise(rng, n // 10, 0.05)
     return portfolio(u[policy], rng, own[policy]).assign(policy=policy)
 
 
 def _with_exposure(n: int, rng: Rng) -> pd.DataFrame:
-    """Premiums are totals of years, of which the young have few."""
+    """Premiums are totals over years, of which young people have few."""
     u = uniform(n, rng)
     frame = portfolio(u, rng, 1.0)
     years = (0.2 + 0.8 * u) * rng.uniform(0.5, 1, n)
@@ -68,14 +68,14 @@ def _with_exposure(n: int, rng: Rng) -> pd.DataFrame:
 
 
 def _days(n: int, rng: Rng) -> pd.DataFrame:
-    """Prices are of a year, claims of some days."""
+    """Prices are per year, claims cover some days."""
     frame = portfolio(u := uniform(n, rng), rng, line()(u), line()(u))
     days = rng.integers(100, 366, n)
     return frame.assign(days=days, claims=frame["claims"] * days / 365)
 
 
 def _no_age(n: int, rng: Rng) -> pd.DataFrame:
-    """Every tenth row has no age, and a price a fifth higher."""
+    """Every tenth row has no age, and a price that is a fifth higher."""
     u = uniform(n, rng)
     is_gone = np.arange(n) % 10 == 0
     frame = portfolio(u, rng, np.where(is_gone, 1.2, line()(u)))
@@ -83,7 +83,7 @@ def _no_age(n: int, rng: Rng) -> pd.DataFrame:
 
 
 def _noisy_age(n: int, rng: Rng) -> pd.DataFrame:
-    """Normal s of which 30 % of the variance is error; the price is a line in the true one."""
+    """A normal s of which 30 % of the variance is measurement error; the price is linear in the truth."""
     z = rng.normal(size=n)
     frame = portfolio(uniform(n, rng), rng, 1 + 0.1 * z)
     return frame.assign(age=45 + 10 * (z + np.sqrt(3 / 7) * rng.normal(size=n)))
@@ -105,7 +105,7 @@ def _model(rows: pd.DataFrame) -> Array:
 
 
 def _tariff(first: int, second: int, *, ages: int, exposure: bool) -> Callable[[int, Rng], pd.DataFrame]:
-    """Tariff of two factors: a policy's price is its expected claims, and age has nothing to do with them."""
+    """A tariff of two factors: the price of a policy is its expected claims, which do not depend on age."""
 
     def make(n: int, rng: Rng) -> pd.DataFrame:
         a, b = rng.integers(first, size=n), rng.integers(second, size=n)
@@ -120,7 +120,7 @@ def _tariff(first: int, second: int, *, ages: int, exposure: bool) -> Callable[[
 
 
 def _of_tariff(values: tuple[int, int], *, ages: int, exposure: bool) -> World:
-    """A tariff of two factors with so many levels each, whose price is the expected cost of its cell."""
+    """A tariff of two factors with given numbers of levels, whose price is the expected cost of its cell."""
     more = {"exposure": "years", "totals": ["claims"]} if exposure else {}
     return World(
         f"tariff of {values[0] * values[1]:,} prices",
@@ -176,7 +176,7 @@ TABLES = (
             near("loss_ratio", LOSS_RATIO, 0.0013),
         ),
         q6=(between("uses_itself ci_low", 0.3, 1),),
-        # 15 % of all pay 0.15 · 0.85 above the mean.
+        # 15 % of the policies pay 0.15 · 0.85 above the mean.
         q7=(
             near("paid_above_mean_per_head", _DEAR * 0.85 / (1 + 0.15 * _DEAR), 0.005),
             near("paid_above_of_all", 0, 0.0013),
@@ -199,9 +199,9 @@ TABLES = (
         part(NO_COST, 4, 5, 8, 10, 11),
         q1=(verdict("independence", "above"), near(gap(), 0.2 / 1.004, 0.006)),
         q2=(says("highest at gas"),),
-        # A half of 24 rows can't be shown.
+        # With 24 rows, no gap can be shown on half of them.
         q3=(says("too few rows"),),
-        # The class has the variance 0.02 · 0.98 · 0.2².
+        # The class contributes the variance 0.02 · 0.98 · 0.2².
         q6=(
             near("share_of_variance", 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),
             between("uses_itself ci_low", 0.1, 1),
@@ -225,7 +225,7 @@ TABLES = (
         q2=(curve(of_age(flat)),),
         q6=(between("share_of_variance", 0, 0.03), says("no further informative columns")),
         q7=(near("paid_above_of_all", 0, 0.003),),
-        # 150 policies rule out what 150 rows do.
+        # 150 policies rule out the same gaps as 150 rows.
         q9=(says("policies"),),
     ),
     World(
@@ -246,7 +246,7 @@ TABLES = (
         q4=NO_COST[4],
         q5=(
             *EARNED[5][:3],
-            # A day's claims in a year's price.
+            # Claims of a day compared with the price of a year.
             near("loss_ratio", LOSS_RATIO / 365, 0.002 / 365),
             notes("units seem to differ.*[Dd]ays"),
         ),
@@ -271,7 +271,8 @@ TABLES = (
         {"reliability": 0.7, **NO_FEATURES},
     ).where(
         NO_COST,
-        # The tails' means are ± 2.063 standard deviations, those of what is seen √0.7 of that.
+        # The means of the tails are ± 2.063 standard deviations, and those of the observed attribute √0.7 of
+        # that.
         q1=(verdict("independence", "above"), near("direction", 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01)),
         q2=(curve(lambda s: 1 + 0.07 * (s - 45) / 10),),
         q6=(near("share_of_variance", 0.007 / (0.01 + OTHER), 0.03), says("no further informative columns")),
@@ -309,7 +310,7 @@ TABLES = (
         q2=(curve(of_age(line(1.7 * G))),),
         q6=(between("uses_itself ci_low", 0.1, 1),),
         q7=(near("paid_above_of_all", 1.7 * G / 8, 0.0022),),
-        # Means of the outer tenths are 0.9 apart in u; 0.7 of that in mileage.
+        # The means of the outer tenths differ by 0.9 in u, and by 0.7 of that in mileage.
         q11=(
             near(cell("flips", "mean_change", column="age"), 0.9 * G, 0.005),
             near(cell("flips", "mean_change", column="mileage"), 0.7 * 0.9 * G, 0.03),

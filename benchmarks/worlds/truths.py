@@ -1,8 +1,8 @@
-"""Vocabulary of the worlds: what is known of a portfolio, and how an audit's answers are judged by it.
+"""Truths about simulated portfolios (worlds), and how an audit's answers are compared with them.
 
-A truth reads one thing from the answer to a question. A number comes with the standard error that it has with
-the world's own rows (the column ``deviation`` of ``python -m benchmarks.worlds``) and may miss the truth by
-:data:`TIMES` standard errors, which chance does once in 16,000 samples.
+A truth refers to one value in the answer to a question. A number has a standard error for the world's default
+rows (the column ``deviation`` of ``python -m benchmarks.worlds``) and may differ from the truth by
+:data:`TIMES` standard errors, which chance exceeds once in 16,000 samples.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from fairdash.auditing.plan import QUESTIONS
 
 Array = NDArray[np.float64]
 TIMES = 4.0
-#: Simultaneous 95 % limits are about three standard errors; so many times wider they are five.
+#: Simultaneous 95 % limits are about three standard errors wide; this factor makes them five.
 WIDER = 1.6
-#: The registry's questions, and that of a model.
+#: Numbers of the registered questions, and that of the question on a model.
 NUMBERS = (*QUESTIONS, NUMBER)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Statement about one answer.
+    """A statement about one answer.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ Truths = dict[int, tuple[Truth, ...]]
 
 
 def part(known: Truths, *questions: int) -> Truths:
-    """What is known of some questions."""
+    """Known truths about some questions."""
     return {each: known[each] for each in questions}
 
 
 @dataclass(frozen=True)
 class World:
-    """Portfolio whose answers are known.
+    """A simulated portfolio whose answers are known.
 
     Parameters
     ----------
@@ -85,17 +85,17 @@ class World:
     truths: Truths = field(default_factory=dict)
 
     def where(self, *known: Truths, **answers: tuple[Truth, ...]) -> World:
-        """Return the world with what is known of it: by question, and by keywords such as ``q1``."""
+        """Return the world with additional truths: by question, and by keywords such as ``q1``."""
         own = {int(name[1:]): truths for name, truths in answers.items()}
         return replace(self, truths=dict(ChainMap(own, *reversed(known))))
 
     def audit(self, *, seed: int = 0, times: int = 1, **more: Any) -> fd.AuditResult:
-        """Audit a sample with some times the world's own rows."""
+        """Audit a sample with a multiple of the world's default rows."""
         frame = self.make(times * self.rows, np.random.default_rng([seed, *self.name.encode()]))
         return fd.audit(frame, **{"price": "price", "sensitive": "age", **self.options, **more})
 
     def judge(self, result: fd.AuditResult, *, times: int = 1) -> pd.DataFrame:
-        """Return a row a truth: question, truth, said, ok, error."""
+        """Return one row per truth: question, truth, answer, right or wrong, error."""
         made = []
         for question, truths in self.truths.items():
             for truth in truths:
@@ -112,7 +112,7 @@ class World:
 
 
 def text_of(result: fd.AuditResult, question: int) -> str:
-    """Return the text of an answer, "" where there is none."""
+    """Return the text of an answer, "" if it is missing."""
     return " ".join(each.text for each in result.answers if each.question == question)
 
 
@@ -120,7 +120,7 @@ Read = Callable[[fd.AuditResult, int], Any]
 
 
 def _measure(words: str) -> tuple[str, Read]:
-    """Measure, or a limit of it with the limit's name behind: a share of the mean price, where it is one."""
+    """A measure, or a limit of its interval if the limit's name follows; amounts are in mean prices."""
     name, _, column = words.partition(" ")
 
     def read(result: fd.AuditResult, question: int) -> float:
@@ -131,7 +131,7 @@ def _measure(words: str) -> tuple[str, Read]:
 
 
 def gap(criterion: str = "independence", column: str = "value") -> tuple[str, Read]:
-    """Entry of a criterion in the table of verdicts."""
+    """An entry for a criterion in the table of verdicts."""
 
     def read(result: fd.AuditResult, _: int) -> float:
         return float(result.verdicts.set_index("criterion").loc[criterion, column])
@@ -140,7 +140,7 @@ def gap(criterion: str = "independence", column: str = "value") -> tuple[str, Re
 
 
 def cell(table: str, column: str, /, **where: Any) -> tuple[str, Read]:
-    """Cell of a table, in the one row in which other columns have these values."""
+    """A cell of a table, in the single row in which other columns have these values."""
 
     def read(result: fd.AuditResult, _: int) -> float:
         found = result.tables[table]
@@ -154,17 +154,17 @@ def cell(table: str, column: str, /, **where: Any) -> tuple[str, Read]:
 
 
 def lowest() -> tuple[str, Read]:
-    """Value of s at which the price is lowest; of a tail, its mean."""
+    """Value of s with the lowest price; in a tail, the mean of s in the tail."""
     return "lowest at", lambda result, _: float(result.curve.loc[result.curve["value"].idxmin(), "at"])
 
 
 def highest() -> tuple[str, Read]:
-    """Value of s at which the price is highest."""
+    """Value of s with the highest price; in a tail, the mean of s in the tail."""
     return "highest at", lambda result, _: float(result.curve.loc[result.curve["value"].idxmax(), "at"])
 
 
 def near(of: str | tuple[str, Read], truth: float, error: float) -> Truth:
-    """Truth of a number, a measure's or read otherwise, with its standard error."""
+    """True value of a measure or of another number, with its standard error."""
     name, read = _measure(of) if isinstance(of, str) else of
 
     def holds(said: float, closer: float) -> bool:
@@ -174,13 +174,13 @@ def near(of: str | tuple[str, Read], truth: float, error: float) -> Truth:
 
 
 def between(of: str | tuple[str, Read], low: float, high: float) -> Truth:
-    """Bounds of a number, a measure's or read otherwise."""
+    """Bounds for a measure or for another number."""
     name, read = _measure(of) if isinstance(of, str) else of
     return Truth(f"{name} {low:g} to {high:g}", read, lambda said, _: low <= said <= high)
 
 
 def verdict(criterion: str, *allowed: str, along: str = "") -> Truth:
-    """Verdicts that are no error, along the first attribute or the one named."""
+    """Verdicts that are right, for the first attribute or the named one."""
 
     def read(result: fd.AuditResult, _: int) -> str:
         verdicts = result.verdicts
@@ -194,22 +194,22 @@ def verdict(criterion: str, *allowed: str, along: str = "") -> Truth:
 
 
 def never(criterion: str, forbidden: str) -> Truth:
-    """Verdict that would be an error."""
+    """A verdict that would be wrong."""
     return verdict(criterion, *sorted({"below", "above", "undecided"} - {forbidden}))
 
 
 def says(pattern: str) -> Truth:
-    """Words in the answer."""
+    """Words that the answer must contain."""
     return Truth(f"says “{pattern}”", text_of, lambda said, _: bool(re.search(pattern, said)))
 
 
 def silent(pattern: str) -> Truth:
-    """Words that would be wrong."""
+    """Words that the answer must not contain."""
     return Truth(f"never “{pattern}”", text_of, lambda said, _: not re.search(pattern, said))
 
 
 def notes(pattern: str) -> Truth:
-    """Words in the notes, which stand beside all answers."""
+    """Words that the notes of the audit must contain."""
     return Truth(
         f"notes “{pattern}”",
         lambda result, _: " ".join(result.notes),
@@ -218,12 +218,12 @@ def notes(pattern: str) -> Truth:
 
 
 def no_answer(why: str = "") -> tuple[Truth, ...]:
-    """Question that can't be answered: the reason, or none where nobody asked."""
+    """A question that can't be answered: the reason, or none if nobody asked it."""
     return (Truth("not answered", text_of, lambda said, _: why in said if why else not said),)
 
 
 def curve(truth: Callable[[Array], Array], table: str = "curve", unit: float = 100.0) -> Truth:
-    """Curve along s, between the tails, in units of the true mean price."""
+    """A curve along s between the tails, in units of the true mean price."""
 
     def read(result: fd.AuditResult, _: int) -> float:
         band = result.tables[table]

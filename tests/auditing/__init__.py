@@ -1,1 +1,1 @@
-"""The audit of a price that exists."""
+"""Tests of the audit of an existing price."""

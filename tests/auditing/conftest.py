@@ -1,4 +1,4 @@
-"""Whole audits, which many tests read, made once for all processes."""
+"""Complete audits that many tests read, computed once for all test processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.shared import quick_models
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick() -> Iterator[None]:
-    """Small models in all audits."""
+    """Use small models in all audits."""
     with quick_models():
         yield
 
@@ -27,11 +27,11 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def whole(shared: Callable[[str], Path]) -> fd.AuditResult:
-    """Every question of one price, with a factor and a second price."""
+    """All questions for one price, with a rating factor and a second price."""
     return fd.AuditResult.load(shared("audit") / "a.zip")
 
 
 @pytest.fixture(scope="session")
 def alone(shared: Callable[[str], Path]) -> fd.AuditResult:
-    """What one price's evidence and page need, without the models of questions 6 and 8."""
+    """The questions that evidence and page of one price need, without questions 6 and 8, which train models."""
     return fd.AuditResult.load(shared("audit of one price") / "a.zip")

@@ -1,4 +1,4 @@
-"""Answers of an audit: one spelling for each number, a remark where units differ, and the rows that each leaves out."""
+"""Answers of an audit: spelling of numbers, the note on units, and the rows that an answer leaves out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROLES = {"price": "price", "sensitive": "age", "outcome": "claims", "exposure": 
 
 
 def motor(n: int = 500, *, days: bool = False) -> pd.DataFrame:
-    """Prices a year that rise with age in whole years, and claims of the exposure, in years or in days."""
+    """Annual prices that rise with age in whole years, and claims over the exposure, in years or in days."""
     rng = np.random.default_rng(0)
     age = rng.integers(18, 81, n)
     years = rng.uniform(0.2, 1, n)
@@ -43,14 +43,16 @@ def said(result: fd.AuditResult) -> str:
     (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
     (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
 ])  # fmt: skip
-def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
+def test_units_of_price_and_cost_that_seem_to_differ_are_noted_before_the_verdict(
+    price, exposure, cost, words
+):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     result = fd.audit(table, **ROLES, questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)
     assert result.notes[:1] == ((result.units_remark,) if words else ())
 
 
-def test_claim_counts_beside_a_premium_are_named_as_counts():
+def test_claim_counts_given_with_a_premium_are_reported_as_counts():
     table = motor()
     table["claims"] = (table["claims"] > 0) * 1
     remark = fd.audit(table, **ROLES, questions=[1]).units_remark
@@ -58,7 +60,7 @@ def test_claim_counts_beside_a_premium_are_named_as_counts():
     assert "same unit of money" not in remark
 
 
-def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_path, capsys):
+def test_command_report_and_filing_show_the_note_on_units_before_the_verdict(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
     roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"
     path = tmp_path / "e.zip"
@@ -75,7 +77,7 @@ def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_
 
 
 @pytest.mark.parametrize("name", ["price", "second"])
-def test_a_mean_price_of_almost_nothing_is_refused_and_tiny_prices_are_not(name):
+def test_a_mean_close_to_zero_relative_to_the_values_is_refused_and_tiny_prices_are_accepted(name):
     table = motor().assign(second=1.0)
     table["second"] += table["price"]
     table[name] -= table[name].mean() - 1e-9
@@ -97,7 +99,7 @@ def test_proxy_discrimination_is_not_measured_for_a_price_that_no_column_explain
 
 
 def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
-    """Policies of which many have one price, age and exposure."""
+    """Policies, many of which have the same price, age and exposure."""
     rng = np.random.default_rng(seed)
     frame = policies(n, seed=seed) if seed else policies(n)
     frame["premium"] = frame["premium"].round(-1)
@@ -105,14 +107,14 @@ def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
     return frame.assign(mu=frame["premium"] / 2, new=frame["premium"].round(-2) + 50)
 
 
-def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_claim():
+def test_an_answer_states_the_number_of_excluded_rows_and_that_an_empty_cell_may_mean_no_claim():
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
     said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
-    # Nor does what is missing in other columns change the figures on the price alone.
+    # Missing cells in other columns don't change the results on the price alone either.
     roles = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
     roles |= {"expected_cost": "mu", "controls": ["zone", "bonus"], "features": ["zone", "bonus"]}
     blank = frame.index % 3 == 0
@@ -135,7 +137,7 @@ def test_a_question_with_too_few_rows_is_left_unanswered_and_the_others_are_answ
         fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
 
 
-def test_classes_keep_their_names_where_cells_of_some_are_missing():
+def test_class_names_stay_correct_if_another_column_is_missing_in_a_whole_class():
     frame = tariff()
     frame["region"] = np.random.default_rng(2).choice(list("abcd"), len(frame))
     frame["claims"] = frame["claims"].mask(frame["region"] == "b")

@@ -1,4 +1,4 @@
-"""The verb ``fairdash.audit``: its questions, options, verdicts, point values, two prices, and what is refused."""
+"""Tests of ``fairdash.audit``: questions, options, verdicts, fixed points, two prices, and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def policies(n: int = 800, *, slope: float = 0.1, seed: int = 0, noise: float = 
     return frame.assign(claims=price * rng.gamma(2, 0.5, n), new=price * (1 - 0.05 * z))
 
 
-def test_a_price_unrelated_to_the_attribute_is_below_and_few_noisy_rows_are_undecided():
+def test_the_verdict_is_below_without_a_link_and_undecided_for_few_noisy_rows():
     asked = {"price": "premium", "sensitive": "age", "questions": [1]}
     assert fd.audit(policies(3000, slope=0, noise=0.02), **asked, max_gap=0.1).verdict == "below"
     noisy = fd.audit(policies(200, slope=0, noise=0.6), **asked)
@@ -52,15 +52,15 @@ def test_an_audit_answers_the_questions_asked_and_names_missing_roles():
 
 
 @pytest.mark.parametrize("criterion", few(["conditional_independence", "sufficiency"], "sufficiency"))
-def test_another_criterion_can_be_the_primary_one(criterion):
+def test_the_primary_criterion_can_be_chosen(criterion):
     result = fd.audit(policies(), **ROLES, controls=["zone"], criterion=criterion, questions=[1])
     first = result.verdicts.iloc[0]
     assert (first["criterion"], first["verdict"]) == (criterion, result.verdict)
     assert result.verdict != "none"
 
 
-def test_a_sum_over_the_exposure_is_divided_by_it():
-    frame = policies(400).assign(years=2.0)  # so that no last bit of the quotient differs
+def test_totals_over_the_exposure_are_divided_by_the_exposure():
+    frame = policies(400).assign(years=2.0)  # so that the quotient has the same last bit
     rates = fd.audit(frame, **ROLES, questions=[1, 3, 5, 7])
     sums = frame.assign(claims=2 * frame["claims"])
     totals = fd.audit(sums, **ROLES, totals=["claims"], questions=[1, 3, 5, 7])
@@ -76,7 +76,7 @@ def test_notes_point_out_likely_totals_and_count_negative_losses():
         assert all(part in notes for part in ["among the totals", *below])
 
 
-def test_an_audit_of_too_few_rows_chooses_no_points_on_half_of_them_and_notes_it():
+def test_with_too_few_rows_an_audit_compares_fixed_percentiles_and_a_note_says_so():
     frame = policies(100).assign(age=np.arange(100) % 3.0)
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 2, 3])
     assert "gap" not in set(result.measures["measure"])
@@ -84,7 +84,7 @@ def test_an_audit_of_too_few_rows_chooses_no_points_on_half_of_them_and_notes_it
     assert any("too few rows" in note for note in result.notes)
 
 
-def test_a_constant_price_is_below():
+def test_a_constant_price_has_the_verdict_below_the_threshold():
     constant = fd.audit(pd.DataFrame({"price": 7.0, "s": np.arange(500.0)}), price="price", sensitive="s")
     assert constant.verdict == "below"
     json.dumps(constant.to_dict(), allow_nan=False)
@@ -136,7 +136,7 @@ def test_each_question_is_implemented_in_a_file_of_at_most_two_questions():
     assert {10} == OF_BOTH_PRICES
 
 
-def test_every_figure_of_an_audit_belongs_to_a_table_of_a_question_or_a_comparison():
+def test_every_figure_of_an_audit_shows_a_table_of_a_question_or_of_a_comparison():
     tables = {name for each in QUESTIONS.values() for name in each.tables}
     measures = {f"measures_{number}" for number in QUESTIONS}
     assert set(FIGURES) <= tables | measures | {"moved_curve"}
@@ -159,7 +159,7 @@ def test_python_json_and_command_line_refuse_an_out_of_range_option_in_the_same_
     assert f"Option “{option}”: it is out of its range. Give a number " in str(of_plan.value)
 
 
-def test_option_ranges_include_or_exclude_their_ends_as_documented():
+def test_option_ranges_include_or_exclude_their_limits_as_documented():
     assert plan_of("price", "age", reliability=1.0, random_state=0).reliability == (1.0,)
     with pytest.raises(OptionError, match="above 0 and below 1, such as 0"):
         plan_of("price", "age", max_gap=1)

@@ -1,4 +1,4 @@
-"""Audits along classes, and by probabilities of them: their levels, bounds, and what is refused."""
+"""Audits along classes and by class probabilities: error rates, bounds, and refusals."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def frame(n: int = 1_500) -> pd.DataFrame:
     return table
 
 
-#: Sensitive columns and options of the four audits of classes that page and command line take to the last file.
+#: Sensitive columns and options of the four audits of classes, which page and command line run to the end.
 FOUR = {"sex": ["sex"], "region": ["region"], "age × sex": ["age", "sex"]}
 FOUR["probabilities"] = ["p_a", "p_b", "p_c", "p_d"]
 
 
 def mixed(n: int = 500) -> pd.DataFrame:
-    """Two classes, seven regions, ages, and probabilities of four classes, which are known in some rows."""
+    """Two classes, seven regions, ages, and probabilities of four classes; some rows have a known class."""
     rng, table = np.random.default_rng(1), frame(n)
     p = pd.DataFrame(rng.dirichlet([4, 3, 2, 1], n), columns=FOUR["probabilities"])
     code = (p.to_numpy().cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
@@ -66,8 +66,8 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
         along("text", table.assign(text=table["age"].astype(str)))
 
 
-def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
-    """The variance of 20 rows is uncertain: Student's quantile of Welch's degrees of freedom, not the normal one."""
+def test_the_interval_of_a_class_with_few_rows_uses_students_t_distribution() -> None:
+    """For few rows, the interval uses Student's quantile with Welch's degrees of freedom."""
     rng = np.random.default_rng(0)
     code = np.repeat([0, 1], [20, 2_000])
     table = pd.DataFrame({"price": rng.normal(100, 10, len(code)), "region": np.array(["a", "b"])[code]})
@@ -80,8 +80,8 @@ def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
 
 
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))
-def test_verdicts_on_classes_keep_their_error_rate(gap: float) -> None:
-    """At no gap "above" is false, and at a gap of δ either verdict."""
+def test_false_verdicts_on_classes_are_as_rare_as_stated(gap: float) -> None:
+    """Without a gap, "above" is a false verdict; if the gap equals δ, both "above" and "below" are false."""
     shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def audited(frame: pd.DataFrame, **more: object) -> AuditResult:
     return fd.audit(frame, price="price", probabilities=COLUMNS, questions=[1], features=["age"], **more)
 
 
-def test_class_probabilities_of_zero_and_one_give_the_figures_of_known_classes() -> None:
+def test_class_probabilities_of_zero_and_one_give_the_results_of_known_classes() -> None:
     rng = np.random.default_rng(0)
     y, code, weight = rng.gamma(2, 50, 400), rng.integers(0, 3, 400), rng.uniform(0.5, 2, 400)
     found = by_probability(y, np.eye(3)[code], "abc", weight)
@@ -122,7 +122,7 @@ def test_class_probabilities_of_zero_and_one_give_the_figures_of_known_classes()
 
 
 def test_bounds_from_class_probabilities_equal_those_of_a_linear_program() -> None:
-    """Who is of the class, in [0, 1] a row, is free but for its mean among rows of equal p."""
+    """The linear program varies memberships in [0, 1], with a fixed mean among rows of equal probability."""
     rng = np.random.default_rng(0)
     y, cell = rng.gamma(2, 50, 60), np.repeat([0, 1, 2], 20)
     q = np.array([0.2, 0.5, 0.9])[cell]
@@ -134,7 +134,7 @@ def test_bounds_from_class_probabilities_equal_those_of_a_linear_program() -> No
         exact = ours / q.sum() - (y.sum() - ours) / (1 - q).sum()
         off = found[f"bound_{bound}"][0] - exact
         assert 0 < -sign * off < 60
-        # Many equal tables have the same bounds, and less noise.
+        # Repeating the table many times leaves the bounds unchanged and reduces the sampling error.
         many = by_probability(np.tile(y, 900), np.tile(np.column_stack([q, 1 - q]), (900, 1)), "ab")
         assert many[f"bound_{bound}"][0] - exact == pytest.approx(off / 30, rel=0.05)
 

@@ -1,4 +1,4 @@
-"""The command ``fairdash audit``: its exit status is the verdict."""
+"""The command ``fairdash audit``: its exit status encodes the verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ["--price", "premium", "--sensitive", "age", "--exposure", "years"]
 
 @pytest.fixture
 def table(tmp_path):
-    """A small table, as a file."""
+    """A CSV file with a small table."""
     path = tmp_path / "policies.csv"
     policies(150).rename(columns={"new": "price"}).to_csv(path, index=False)
     return path
@@ -31,7 +31,9 @@ def table(tmp_path):
     ("slope", "noise", "rows", "status", "verdict"),
     [(0.0, 0.02, 1500, 0, "below"), (0.2, 0.1, 1500, 1, "above"), (0.0, 0.6, 200, 3, "undecided")],
 )
-def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, table, tmp_path, capsys):
+def test_the_exit_status_of_the_command_encodes_the_verdict(
+    slope, noise, rows, status, verdict, table, tmp_path, capsys
+):
     frame = policies(rows, slope=slope, noise=noise)
     frame["premium"] /= 1 + 0.2 * (frame["zone"] == "city")
     frame.to_csv(table, index=False)
@@ -42,7 +44,7 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tab
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_answers_are_printed_if_a_file_cannot_be_written_and_files_written_if_printing_fails(
+def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_prevent_writing(
     table, tmp_path, capsys, monkeypatch
 ):
     command = ["audit", str(table), *COLUMNS, "--question", "1"]
@@ -51,7 +53,7 @@ def test_answers_are_printed_if_a_file_cannot_be_written_and_files_written_if_pr
     assert "1. Does the price follow the attribute?" in said.out
     assert "Choose another place than" in said.err
     monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
-    # A pipe that broke elsewhere: the reader of the answers is still there.
+    # A pipe broke elsewhere, so the answers can still be printed.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
@@ -67,7 +69,9 @@ def test_a_missing_earlier_audit_is_refused_before_anything_is_computed(table, c
 
 
 @pytest.mark.parametrize("name", few(FOUR, "age × sex", "probabilities"))
-def test_the_command_audits_and_files_classes_crossings_and_class_probabilities(name, tmp_path, capsys):
+def test_the_command_audits_classes_combinations_and_probabilities_and_writes_their_filings(
+    name, tmp_path, capsys
+):
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
     said = {"region": "class_pairs", "age × sex": "crossed", "probabilities": "calibration_of_classes"}
@@ -81,5 +85,5 @@ def test_the_command_audits_and_files_classes_crossings_and_class_probabilities(
     assert found.plan.columns.sensitive == columns[0]
     assert said.get(name, "classes") in found.tables
     assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
-    # The texts to fill in are asked for beside it.
+    # A file next to the filing asks for the texts that the user must write.
     assert b"\npurpose: " in (tmp_path / "governance.yaml").read_bytes()

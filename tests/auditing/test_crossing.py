@@ -1,4 +1,4 @@
-"""Crossings of sensitive attributes are hypotheses of the verdict: what each alone doesn't show counts."""
+"""Combinations of sensitive attributes: gaps that no single attribute shows affect the verdict."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TWO = ["age", "sex"]
 
 @pytest.fixture(autouse=True)
 def without_links(monkeypatch):
-    """No p-value of any link, to be quick: no verdict depends on it."""
+    """Skip the p-value of the link to save time; no verdict depends on it."""
     monkeypatch.setattr("fairdash.auditing.data.p_of_any_link", lambda *_, **__: 0.5)
 
 
 def people(n: int = 2_000) -> pd.DataFrame:
-    """Ages, each of both sexes, three zones, and prices that follow nothing."""
+    """Rows with age, sex and one of three zones, and prices that depend on none of them."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"age": np.repeat(np.linspace(18, 80, n // 2), 2), "sex": np.tile(["F", "M"], n // 2)}
@@ -37,7 +37,7 @@ def sign(values: pd.Series) -> np.ndarray:
 
 
 def dear(table: pd.DataFrame, *names: str, by: float = 15.0) -> pd.DataFrame:
-    """The table with prices that are `by` higher or lower in turn over the crossing, and alike along each alone."""
+    """Raise or lower prices by `by` depending on the combination of attributes, not along either alone."""
     return table.assign(price=table["price"] + by * np.prod([sign(table[name]) for name in names], axis=0))
 
 
@@ -63,12 +63,12 @@ def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
     found = verdicts(result)
     assert list(found) == [*three, "age × income", "age × sex", "income × sex", "age × income × sex"]
     assert [name for name in found if found[name] == "above"] == ["age × income × sex"]
-    # Of more, only the pairs with the first attribute.
+    # With more than three attributes, only pairs with the first attribute are formed.
     four = Columns(price="price", sensitive="a", also=("b", "c", "d"))
     assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
 
 
-def test_the_gap_of_a_coverage_is_computed_from_the_cells_of_the_crossing():
+def test_the_gap_of_a_coverage_compares_the_combinations_of_attributes():
     table = people()
     table = dear(table, *TWO).where(table["zone"] == "a", table).assign(claims=table["price"])
     table["claims"] *= np.random.default_rng(1).gamma(2, 0.5, len(table))
@@ -78,18 +78,18 @@ def test_the_gap_of_a_coverage_is_computed_from_the_cells_of_the_crossing():
     assert gaps[["b", "c"]].max() < 0.05
 
 
-def test_changes_since_another_audit_have_the_crossing(planted):
+def test_a_comparison_with_another_audit_includes_combinations_of_attributes(planted):
     moved = audited(people(), TWO, questions=[1, 2]).compare(planted).tables["moved"].set_index("what")
     row = moved.loc["Independence, “age × sex”"]
     assert (row["verdict_before"], row["verdict_now"]) == ("above", "below")
     assert row["ci_high"] < -0.25
-    # Of the audit, too, the crossing decides, and its exit status.
+    # The combination also determines the verdict of the whole audit and its exit status.
     assert planted.verdict == "above"
     assert planted.headline == "Independence: shown above the threshold for “age × sex”"
     assert planted.in_words.endswith("Shown below the threshold: “age”, “sex”.")
 
 
-def test_a_crossing_is_judged_by_conditional_independence_if_that_is_the_primary_criterion():
+def test_a_combination_is_judged_by_conditional_independence_if_that_is_the_primary_criterion():
     table = people(600).drop(columns=["age", "income"]).assign(zone=np.tile(["F", "F", "M", "M"], 150))
     table["bonus"] = np.random.default_rng(2).normal(size=len(table))
     options = {"controls": ["bonus"], "criterion": "conditional_independence", "questions": [4]}
@@ -99,7 +99,7 @@ def test_a_crossing_is_judged_by_conditional_independence_if_that_is_the_primary
     assert "“bonus”" in result.in_words
 
 
-def test_a_crossing_that_cannot_be_judged_is_noted_and_leaves_the_verdict_undecided():
+def test_a_combination_that_cannot_be_judged_is_noted_and_leaves_the_verdict_undecided():
     table = people(220).assign(price=100.0)
     table["age"] = table["age"].where(table.index >= 70)
     table["sex"] = table["sex"].where(table.index < 150, None)
@@ -108,21 +108,21 @@ def test_a_crossing_that_cannot_be_judged_is_noted_and_leaves_the_verdict_undeci
     assert any("can't judge the crossing" in note and "“age × sex”" in note for note in result.notes)
 
 
-def test_the_smallest_cells_of_a_crossing_are_merged_into_one_and_a_note_counts_them():
+def test_the_smallest_groups_of_a_combination_are_merged_and_a_note_states_their_number():
     table = people().assign(sex="F")
     table.loc[[*range(30), *range(500, 512), *range(1000, 1012)], "sex"] = "M"
     result = audited(table, TWO)
     curve = result.others[-1].curve
     assert curve["class"].iloc[-1] == "all others"
     assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
-    # Five rows a policy, and one band of ages with a few policies only.
+    # Each policy has five rows, and one age group has only a few policies.
     policies = people().assign(policy=np.arange(2000) // 5)
     policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3
     found = cells_of(policies, Columns(price="price", sensitive="age", groups="policy"), ("age", "sex"))
     assert len(found.names) < 20
 
 
-def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():
+def test_the_order_of_attributes_and_the_order_of_rows_do_not_change_combined_groups():
     table, columns = people(), Columns(price="price", sensitive="age")
     one = cells_of(table, columns, ("age", "income", "zone"))
     other = cells_of(table, columns, ("zone", "age", "income"))
@@ -135,7 +135,7 @@ def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():
 
 
 @pytest.mark.parametrize(("first", "second", "count"), [(7, 7, 49), (12, 12, MAX_CELLS), (2, 25, 50)])
-def test_crossings_of_classes_have_at_most_fifty_cells(first, second, count):
+def test_combinations_of_attributes_with_classes_have_at_most_fifty_groups(first, second, count):
     rng, n = np.random.default_rng(0), 6_000
     numbers = pd.DataFrame({"a": rng.integers(0, first, n), "b": rng.integers(0, second, n)})
     table = numbers.map("c{:02}".format)
@@ -145,6 +145,6 @@ def test_crossings_of_classes_have_at_most_fifty_cells(first, second, count):
     assert bool(found.note) == (first * second > MAX_CELLS)
 
 
-def test_bands_of_large_numbers_have_distinct_names():
+def test_groups_of_an_attribute_with_large_values_have_distinct_names():
     table = people().assign(age=lambda table: 1_000_000 + table["age"] / 100)
     assert len(set(cells_of(table, Columns(price="price", sensitive="age"), ("age", "sex")).names)) == 20

@@ -1,5 +1,4 @@
-"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for
-markup."""
+"""The evidence of an audit: reproducible bytes, a report that opens offline, and no markup from the table."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from tests.auditing.test_audit import policies
 
 HOSTILE = "<img src=x onerror=alert(1)></script>{{7*7}}"
 COLUMNS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
-#: The same on a command line, with some questions.
+#: The same roles as command-line options, with some questions.
 NAMED = [part for role, name in COLUMNS.items() for part in (f"--{role}", name)]
 NAMED += ["--question", "1", "--question", "5"]
 
@@ -45,13 +44,13 @@ def audited(frame: pd.DataFrame, **more) -> fd.AuditResult:
 
 @pytest.fixture(scope="module")
 def result() -> fd.AuditResult:
-    """Few answers, whose report is soon drawn."""
+    """An audit with few questions, whose report is drawn quickly."""
     return audited(policies(150), questions=[1, 5])
 
 
 @pytest.fixture(scope="module")
 def files(result) -> dict[str, bytes]:
-    """What its archive holds."""
+    """The files of the audit's archive."""
     with zipfile.ZipFile(io.BytesIO(result.to_zip())) as archive:
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert archive.namelist() == sorted(archive.namelist())
@@ -116,7 +115,7 @@ INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
 
 
 def test_evidence_contains_no_web_address_and_no_markup_or_invisible_characters_of_the_table(tmp_path):
-    """U+202E turns around what follows it: a reader sees another name than there is."""
+    """U+202E reverses the display of the text after it, so a reader would see another name."""
     named = {name: f"{name}{INVISIBLE}x {HOSTILE}" for name in ("premium", "age", "zone")}
     hostile = policies(200).rename(columns=named)
     hostile[named["zone"]] += INVISIBLE + HOSTILE
@@ -134,7 +133,7 @@ def test_evidence_contains_no_web_address_and_no_markup_or_invisible_characters_
     written = "premium\\u202e\\u200b\\u2066\\ufeff\\u001b\\udb40\\udc41x"
     assert [name for name in ("report.html", "audit.json", "plan.json") if written not in files[name]] == []
     assert any("\\u202e" in text for name, text in files.items() if name.endswith(".csv"))
-    # Programs read the names as they are.
+    # Programs read the names without escapes.
     assert fd.AuditResult.load(place).plan == found.plan
 
 
@@ -167,18 +166,18 @@ def packed(path: Path, parts: Mapping[str, bytes]) -> None:
             archive.writestr(name, content)
 
 
-#: What few fields may be: each is tried in turn.
+#: Values that are wrong for nearly every field; the test tries each of them.
 OTHERWISE: list[object] = [None, True, -1, 0.5, 7, 1e300, "x", "", [], {}, [None], {"a": 1}, "λ" * 30_000]
 
 
 def places_of(holder: object) -> list[tuple[object, str | int]]:
-    """Every field, as what holds it and its name; of a list those of its first entry."""
+    """Every field, as its container and its name; from a list, only the fields of its first entry."""
     names = [*holder] if isinstance(holder, dict) else [0] if isinstance(holder, list) and holder else []
     return [place for name in names for place in ((holder, name), *places_of(holder[name]))]
 
 
 def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
-    """Copies of a file in each of which one field is gone or has another value."""
+    """Copies of a file, in each of which one field is missing or has another value."""
     turn = itertools.cycle([*OTHERWISE, "gone"])
     for k, value in zip(range(len(places_of(content))), turn, strict=False):
         made = copy.deepcopy(content)
@@ -190,11 +189,11 @@ def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
         yield f"{k}, {name}: {str(value)[:20]}", json.dumps(made).encode()
 
 
-def test_every_table_of_a_question_can_be_read_back():
+def test_loaded_evidence_contains_every_table_of_a_question():
     assert {name for each in QUESTIONS.values() for name in each.tables} <= TABLES.keys()
 
 
-def test_evidence_with_changed_values_is_either_usable_or_refused_with_a_project_error(tmp_path):
+def test_evidence_with_changed_values_is_either_read_or_refused_with_a_fairdash_error(tmp_path):
     found = fd.audit(policies(120), price="premium", sensitive="age", questions=[1])
     found = found.compare(found)
     found.save(tmp_path / "last.zip")
@@ -238,10 +237,10 @@ def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
         fd.AuditResult.load(tmp_path / "last.zip")
 
 
-# ---- What has changed since -------------------------------------------------------------------------------
+# ---- Comparison with an earlier audit --------------------------------------------------------------------
 
 
-def test_a_comparison_with_an_earlier_audit_finds_planted_drift_and_no_drift_otherwise(tmp_path):
+def test_a_comparison_with_an_earlier_audit_reports_drift_only_in_data_simulated_with_drift(tmp_path):
     asked = {"questions": [1, 3]}
     asked["against"] = audited(policies(1_200, seed=1), **asked).save(tmp_path / "last.zip")
     drifted, same = policies(1_200, seed=2), policies(1_200, seed=3)
@@ -252,12 +251,12 @@ def test_a_comparison_with_an_earlier_audit_finds_planted_drift_and_no_drift_oth
     off = found.tables["moved_curve"]
     high = off[off["at"] > drifted["age"].quantile(0.9)]
     assert (high["low"] > 0).any()
-    # A rise of all prices is none.
+    # Raising all prices by the same factor is no drift.
     for rise in (1, 1.3):
         assert not audited(same.assign(premium=rise * same["premium"]), **asked).since.has_moved
 
 
-def test_a_comparison_with_an_earlier_audit_gives_the_difference_of_the_figures(result, tmp_path):
+def test_a_comparison_with_an_earlier_audit_gives_differences_with_intervals(result, tmp_path):
     same = result.compare(result)
     moved = same.tables["moved"]
     np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)

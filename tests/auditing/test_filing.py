@@ -1,4 +1,4 @@
-"""A filing: every heading of its rule filled or marked, printed and read back; nothing in it runs."""
+"""A filing: every heading of its rule has text or a mark, it can be printed, and nothing in it runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def test_tables_of_a_filing_have_captions_and_round_p_values():
+def test_tables_of_a_filing_have_captions_and_rounded_p_values():
     blocks = [*tables_of({"two_prices": FRAME, "measures_3": FRAME}, example_audit())]
     tables = [each for each in blocks if isinstance(each, Table)]
     assert [each.title for each in tables] == [
@@ -54,7 +54,7 @@ def test_tables_of_a_filing_have_captions_and_round_p_values():
     assert tables[0].frame["p_value"].iloc[0] == 0.0004998
 
 
-def test_names_that_do_not_fit_along_an_axis_are_turned():
+def test_labels_that_do_not_fit_along_an_axis_are_rotated():
     names = [f"{age} to {age + 4} · Southern province" for age in range(18, 78, 5)]
     figure = go.Figure(
         go.Scatter(x=[*range(12)], y=[*range(12)], mode="lines", name="", line={"color": "#000", "width": 1})
@@ -68,7 +68,7 @@ def test_names_that_do_not_fit_along_an_axis_are_turned():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("template", few(TEMPLATES, "nydfs"))
-def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_open(
+def test_a_filing_prints_every_heading_of_its_rule_with_text_or_a_mark_of_missing_text(
     template, browser, tmp_path
 ):
     from pypdf import PdfReader
@@ -93,21 +93,21 @@ def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_o
     text = squeezed("".join(each.extract_text() for each in reader.pages))
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
-    # Texts of the figures are texts in print, too.
+    # Texts of the figures are text in the printed document too.
     assert [part for part in ("Motor&more:5<6.", "agapofthiswidthisthethreshold") if part not in text] == []
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks
         for blank in each.blanks:
             assert (squeezed(FIELDS[blank]) in below) == (blank != first)
-        # Without what is the same in every filing something is left: what the audit has filled in.
+        # After removing the text that all filings share, the values of the audit remain.
         same = [f"{each.title}{each.asks}", *(f"Yours to write: {FIELDS[blank]}" for blank in each.blanks)]
         for part in map(squeezed, same):
             below = below.replace(part, "")
         assert len(below) > 10 or not each.shows
 
 
-def test_rules_and_templates_use_each_section_at_most_once_and_match_the_page_of_rules():
+def test_templates_use_each_section_at_most_once_and_the_rules_page_is_up_to_date():
     assert list(TEMPLATES) == ["general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec"]
     for rule in RULES.values():
         assert set(rule.shows) <= PARTS.keys()
@@ -133,12 +133,13 @@ def test_every_rule_cites_its_sources_and_the_date_they_were_looked_up():
         assert any(name in rule.title for rule in RULES.values()), name
 
 
-def test_rule_texts_mention_only_abilities_that_the_audit_has(monkeypatch):
+def test_rule_texts_claim_only_what_the_audit_computes(monkeypatch):
     for path in RULE_FILES:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             texts = [row["asks"], *row["cannot"], *(each["asks"] for each in row.get("heading", []))]
-            # What the audit does is said by an ability alone: by hand it would go stale.
+            # Only ability placeholders may describe what the audit does: a sentence written by hand would
+            # become outdated.
             assert not re.search(r"fairdash|\b[Qq]uestions? \d|\b[Aa]n audit\b", " ".join(texts)), path.name
     for name in ABILITIES:
         assert re.match(r"Question \d+ [a-z].+\.$", with_abilities(f"{{{name}}}"))
@@ -168,7 +169,7 @@ def test_rules_looked_up_over_a_year_ago_are_listed(monkeypatch, capsys):
     assert "fairdash rules --stale" in (PAGE.parent / "releasing.md").read_text(encoding="utf-8")
 
 
-#: What a sentence about an ability says, to a table of the question that has it.
+#: Sentence about an ability, mapped to a table of the question that has the ability.
 SAYS = {
     r"impact ratio|selection rate": "classes", r"probabilit": "class_probabilities",
     r"along (a|one) column|single attribute|crossing": "crossed",
@@ -181,7 +182,7 @@ SAYS = {
 
 
 def denied(text: str) -> list[str]:
-    """Sentences that name an ability of an audit without the question that has it."""
+    """Sentences that name an ability of an audit without naming the question."""
     asks = {table: number for number, each in QUESTIONS.items() for table in each.tables}
     sentences = re.split(r"(?<=[.;]) ", text)
     return [
@@ -207,7 +208,7 @@ def test_names_and_texts_of_a_user_are_escaped_in_a_filing(alone, tmp_path):
     assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
 
 
-def test_yaml_tags_in_governance_answers_are_not_executed_and_values_that_are_not_text_refused():
+def test_yaml_tags_in_governance_answers_are_not_executed_and_non_text_values_are_refused():
     assert parse_governance(b"purpose: !!python/name:os.system x", name="it") == {"purpose": "x"}
     for content in (b"purpose: [1]", b"- a", b"\xff", b"who: me"):
         with pytest.raises(StorageError):

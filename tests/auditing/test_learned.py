@@ -1,4 +1,4 @@
-"""What audits learn: through what a price follows s, what could be charged instead, and repaired prices."""
+"""Questions that train models: features that explain the link, alternative premiums, and repaired prices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
 
 def policies(n: int = 1500, *, seed: int = 0) -> pd.DataFrame:
-    """A price of two columns, one of which follows s, and costs that follow s, too; exposure 1, 2 or 3."""
+    """A price of two columns, one of which depends on s, as do the costs; the exposure is 1, 2 or 3."""
     rng = np.random.default_rng(seed)
     s = rng.normal(size=n)
     a = 0.6 * s + 0.8 * rng.normal(size=n)
@@ -51,7 +51,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
 
 
-def test_trees_give_the_same_total_share_when_networks_and_shap_are_not_installed(monkeypatch):
+def test_trees_explain_the_same_share_of_the_price_without_torch_and_shap(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
     surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
@@ -67,7 +67,7 @@ def test_networks_explain_a_price_out_of_fold_on_a_sample_and_do_not_explain_noi
     assert 600 < table.n < 1500
     told = networks_out_of_fold(table, table.price, table.sensitive, random_state=0)
     assert explained(table.price, told, table).ci_low > 0.5
-    # A price that is noise for whom it was not learned from.
+    # A shuffled price is noise for a model that is evaluated on other rows.
     noise = np.random.default_rng(0).permutation(table.price)
     assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
@@ -81,7 +81,7 @@ def test_shapley_values_add_up_on_the_scale_of_the_trees(trees, scale):
 
 
 def test_proxy_discrimination_equals_a_hand_calculation():
-    # Two binary columns that go together, with μ(x, s) by hand.
+    # Two dependent binary columns; μ(x, s) is computed by hand.
     rows = pd.DataFrame({"x": [0, 0, 1, 1], "s": [0.0, 1.0, 0.0, 1.0]})
     frame = rows.loc[rows.index.repeat([40, 10, 10, 40])].reset_index(drop=True)
 
@@ -91,23 +91,25 @@ def test_proxy_discrimination_equals_a_hand_calculation():
     table = table_of(frame.assign(p=mu(frame["x"], frame["s"])))
     x = table.features["x"].to_numpy()
     at_nodes = np.column_stack([mu(x, 0.0), mu(x, 1.0)])
-    # Discrimination-free: the mean over s of μ(x, s), at any level, or less of it.
+    # Discrimination-free prices: the mean of μ(x, s) over s, or μ at a fixed s, shifted or scaled.
     for price in (at_nodes.mean(axis=1), 5 + at_nodes[:, 0], 0.4 * at_nodes[:, 1]):
         assert proxy_discrimination(price, at_nodes, table)[0].value == pytest.approx(0, abs=1e-12)
-    # Unaware: E[Y|x] = 1.4, 3.6. All of x but 1 of 2.2 is s by proxy: (2.2 − 1)² / 2.2².
+    # Unaware premium: E[Y|x] is 1.4 or 3.6. Of its slope in x, 2.2, only 1 is not due to s, so (2.2 − 1)² /
+    # 2.2² is by proxy.
     unaware = np.where(x == 1, 3.6, 1.4)
     weights = proxy_discrimination(unaware, at_nodes, table)[1]
     assert (weights.sum(), weights.min() >= 0) == (pytest.approx(1), True)
-    # Best estimate: what is left of x + 2 s without x is 2 s. Var = .25 + 1 + 4 × .15, missed: E[(2 s)²]c.
+    # Best estimate x + 2 s: its variance is 0.25 + 1 + 4 × 0.15 = 1.85, of which 1, the variance of 2 s,
+    # depends on s.
     best = mu(x, table.sensitive)
-    # No price of these falls with x.
+    # None of these prices falls with x.
     falling, constant = 3.0 - x, np.ones(len(x))
     for price, share in ((unaware, (1.2 / 2.2) ** 2), (best, 1 / 1.85), (falling, 1), (constant, 0)):
         assert proxy_discrimination(price, at_nodes, table)[0].value == pytest.approx(share, abs=1e-12)
 
 
 @pytest.mark.variant
-def test_five_premiums_are_near_the_analytic_ones():
+def test_five_estimated_premiums_are_close_to_their_closed_forms():
     rng = np.random.default_rng(0)
     n = 20_000
     s = rng.normal(size=n)
@@ -121,7 +123,7 @@ def test_five_premiums_are_near_the_analytic_ones():
         # s given x is N(.6 x, .64).
         "unaware": np.exp(0.3 * x + 0.12 * x + 0.02 * 0.64),
         "aware": np.exp(0.3 * x + 0.02),
-        # log μ given s is N(.38 s, .24²), of which the rank is that of x − .6 s.
+        # log μ given s is N(0.38 s, 0.24²), and its rank is that of x − 0.6 s.
         "corrective": np.exp(0.38**2 / 2 + 0.3 * (x - 0.6 * s)),
         # x − .6 s given x is N(.64 x, .6² × .64).
         "hyperaware": np.exp(0.38**2 / 2 + 0.3 * 0.64 * x + 0.09 * 0.36 * 0.64 / 2),
@@ -153,7 +155,7 @@ def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypat
         assert part in sentences[number]
     table = result.tables["premiums"].set_index("premium")
     assert list(table.index) == ["price", *PREMIUMS]
-    # From all of s to nothing of it.
+    # The dependence on s falls from the best estimate to the corrective premium.
     assert table["gap"]["best_estimate"] > table["gap"]["aware"] > table["gap"]["corrective"]
     assert table["explained"]["best_estimate"] > table["explained"]["corrective"]
     assert table["less"]["best_estimate"] == 0
@@ -172,7 +174,7 @@ def test_questions_6_and_8_handle_ids_dates_groups_and_missing_or_negative_cells
     result = fd.audit(frame, **ROLES, outcome="y", groups="policy", questions=[6, 8])
     assert set(result.tables["drivers"]["feature"]) - {"s"} == {"a", "b", "town"}
     assert np.isfinite(result.tables["premiums"].drop(columns="premium")).all(axis=None)
-    assert result.n == 300  # no row is left out for a feature
+    assert result.n == 300  # no row is left out because of a feature
 
 
 def test_features_can_be_named_and_are_refused_if_unknown_or_in_another_role():
@@ -184,7 +186,7 @@ def test_features_can_be_named_and_are_refused_if_unknown_or_in_another_role():
             fd.audit(policies(300), **ROLES, features=[feature])
 
 
-def test_the_share_of_a_repair_reached_without_the_attribute_at_pricing_is_stated():
+def test_the_answer_states_how_much_a_repair_achieves_if_the_attribute_is_unknown_at_pricing():
     rows = [("known", 0.0, 0.455), ("known", 1.0, 0.03), ("not known", 0.0, 0.455), ("not known", 1.0, 0.441)]
     figures = pd.DataFrame(rows, columns=["s at pricing", "strength", "dependence"])
     said = reach_in_words(figures)

@@ -1,4 +1,4 @@
-"""fd.audit(model=…): functions, scikit-learn objects and ONNX files alike; flips by hand; a planted proxy."""
+"""fd.audit(model=…) with functions, scikit-learn objects and ONNX files; changes by hand; a simulated proxy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKED = {"sensitive": "age", "questions": [1], "model_columns": COLUMNS}
 def rows():
     rng = np.random.default_rng(0)
     age, noise, power, colour = rng.normal(size=(4, 1_000))
-    # The planted proxy is the postcode; power moves the price as well, and does not go with age.
+    # The simulated proxy is the postcode. Power also changes the price but is independent of age.
     return pd.DataFrame({"age": age, "postcode": age + 0.3 * noise, "power": power, "colour": colour})
 
 
@@ -35,7 +35,7 @@ def by_hand(rows):
 
 
 def onnx_file(graph):
-    """ONNX file of a graph in ONNX's own text."""
+    """An ONNX file, from ONNX's textual notation of a graph."""
     from onnx.parser import parse_model
 
     return parse_model(f'<ir_version: 8, opset_import: ["": 17]> {graph}').SerializeToString()
@@ -47,7 +47,7 @@ def onnx_bytes(*, n=3):
         <double[{n},1] w = {{{weights}}}, double[1] b = {{100}}> {{m = MatMul (X, w) price = Add (m, b)}}""")
 
 
-def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsys):
+def test_the_audit_command_accepts_a_model_file(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.onnx").write_bytes(onnx_bytes())
     rows.to_csv("rows.csv", index=False)
@@ -59,7 +59,7 @@ def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsy
     assert "The customer in row 7 pays" in said
     assert "in row 7" in Path("evidence-customer.html").read_text("utf-8")
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
-    # The evidence names the model and its options: the same file gives the same bytes.
+    # The evidence names the model and its options, and repeating the command gives the same bytes.
     again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]
     assert again == "fairdash audit FILE --plan plan.json --model MODEL --out again.zip"
     repeated = ["audit", "rows.csv", "--plan", "evidence.zip"]
@@ -69,7 +69,7 @@ def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsy
     assert "Name the model's file" in capsys.readouterr().err
 
 
-def test_the_largest_flip_is_that_of_the_planted_proxy_and_equals_a_hand_calculation(rows):
+def test_the_simulated_proxy_changes_the_model_price_most_and_by_the_amount_computed_by_hand(rows):
     result = fd.audit(rows, model=by_hand, customer=7, **ASKED)
 
     def typical(values):
@@ -80,7 +80,7 @@ def test_the_largest_flip_is_that_of_the_planted_proxy_and_equals_a_hand_calcula
     assert changes["postcode"] == pytest.approx(8.0 * (typical(high) - typical(low)), abs=1e-9)
     assert abs(changes["power"]) < 0.1 * changes["postcode"]
     assert "“postcode” changes the price most" in result.answers[-1].sentence
-    # One customer: each column against its own values among all.
+    # One customer: each column is compared with the column's distribution in the table.
     moved = result.tables["customer_columns"].set_index("column")["change"]
     own = rows["postcode"][7] - typical(rows["postcode"])
     assert moved["postcode"] == pytest.approx(8.0 * own, abs=1e-9)
@@ -103,13 +103,13 @@ def test_a_model_that_ignores_a_class_attribute_is_reported_as_unaffected_by_it(
 
 
 def endless_bytes():
-    """A file whose loop never ends."""
+    """A model file with an endless loop."""
     body = "body (int64 i, bool go, double[N,3] v) => (bool on, double[N,3] w) {on = Identity (go) w = Add (v, v)}"
     return onnx_file(f"""endless (double[N,3] X) => (double[N,3] price)
         <int64 most = {{9000000000000000000}}, bool go = {{1}}> {{price = Loop <body = {body}> (most, go, X)}}""")
 
 
-def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypatch):
+def test_an_audited_model_that_never_ends_is_stopped_at_the_time_limit(rows, monkeypatch):
     model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
     monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
     with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):
@@ -121,6 +121,8 @@ def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypa
     (by_hand, ASKED | {"customer": "nobody"}, "customer"), (onnx_bytes(n=2), ASKED, "columns"),
     (3, {"sensitive": "age"}, "can't price"),
 ], ids=["price", "customer", "columns", "number"])  # fmt: skip
-def test_questions_that_a_model_cannot_be_asked_are_refused_with_the_reason(model, asked, says, rows):
+def test_questions_that_cannot_be_answered_for_the_model_are_refused_with_the_reason(
+    model, asked, says, rows
+):
     with pytest.raises((OptionError, StorageError), match=says):
         fd.audit(rows, model=model, **asked)

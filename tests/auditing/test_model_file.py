@@ -1,6 +1,6 @@
-"""A model's file is what its maker says: link, outputs, shapes, levels, missing cells, or a refusal in words.
+"""Model files are read as their libraries define: link, outputs, shapes, levels, missing cells; or refused.
 
-The files are those of tests/auditing/exported, as real libraries export them.
+The files are those of tests/auditing/exported, written by the libraries themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NUMBERS = ["age", "power"]
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """Open files in the tests' own process; test_foreign.py has another."""
+    """Open files in the process of the tests; test_foreign.py tests a separate process."""
     monkeypatch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
 
 
@@ -81,7 +81,7 @@ def test_a_model_price_on_another_scale_is_noted_before_the_verdict(rows):
         sensitive="age", outcome="claims", check_column="trees_poisson", questions=[1, 5],
     )  # fmt: skip
     assert result.units_remark.startswith("The model's price differs")
-    # Without the insurer's own prices the claims tell of it.
+    # Without the insurer's own prices, the claims show that the price is a logarithm.
     assert any("the price seems to be a logarithm" in note for note in result.notes)
     assert "trees_poisson" not in str(result.tables)
 
@@ -89,7 +89,7 @@ def test_a_model_price_on_another_scale_is_noted_before_the_verdict(rows):
 @pytest.mark.parametrize(("change", "words"), [
     (lambda t: t.assign(region=["east"] * 9 + t["region"].tolist()[9:]), "know “east” of “region”, in 9 rows"),
     (lambda t: t.assign(region=t["region"].where(t.index > 3)), "“region” is missing in 4 rows"),
-    # With a missing cell, whole numbers are floats.
+    # A missing cell turns whole numbers into floats.
     (lambda t: t.assign(region=pd.Series(t.index % 3).where(t.index > 0)), "know “0”, “1”, “2” of “region”, in 299 rows"),
 ])  # fmt: skip
 def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
@@ -113,7 +113,7 @@ def test_rows_that_a_model_cannot_price_are_refused_with_the_cause(rows, name, c
 
 
 def test_outputs_are_chosen_by_name(rows):
-    # Its first output is held to the library's above.
+    # The first output of this file was compared with the library above.
     assert (priced_by("two_targets", rows, output="variable[1]")[0] < 0).all()
     for output, words in (("output_probability", "which is not a price"), ("p", "it has no output “p”")):
         with pytest.raises(StorageError, match=words):
@@ -156,7 +156,7 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
     (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
     (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
     (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
-    # Honest ones: as it is, follows the exposure a little, scatters more than it.
+    # Plausible prices: unchanged, weakly related to the exposure, or with a larger spread than the exposure.
     (lambda t: {"price": t["premium"]}, ""),
     (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
     (lambda t: {"price": t["premium"] / t["years"]}, ""),
@@ -176,7 +176,7 @@ def test_implausible_prices_are_noted_before_the_verdict(change, words):
 
 
 def summed(*inputs):
-    """File that adds its inputs, each a type with its shape and a name."""
+    """An ONNX file that adds its inputs, each given by a type with its shape and a name."""
     names = [each.split()[1] for each in inputs]
     nodes = (f"c_{x} = Cast <to = 11> ({x}) f_{x} = Reshape (c_{x}, flat)" for x in names)
     return onnx_file(f"""sum ({", ".join(inputs)}) => (double[N] price) <int64[1] flat = {{-1}}>
@@ -196,7 +196,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
             read_model(refused, table=list(rows))
 
 
-def test_no_exported_model_is_read_silently_wrong_and_the_page_lists_how_each_is_read():
+def test_no_exported_model_is_misread_without_notice_and_the_page_lists_how_each_is_read():
     table = pd.read_csv(RESULTS)
     assert len(table) >= 90
     assert not table["read"].str.contains("silent").any()

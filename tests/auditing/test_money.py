@@ -1,4 +1,4 @@
-"""Amounts by hand, by factor and coverage as pandas has them, capped, with their unit; deviances."""
+"""Amounts computed by hand, by factor and by coverage as in pandas, with caps and units; deviances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def test_amounts_along_the_attribute_equal_a_hand_calculation():
         {"p": 4 + 4 * s + np.tile([-1.0, 1.0], n // 2), "s": s, "y": 1 + 2 * s, "w": 2 * s - 1}
     )
     table = table_of(frame, exposure="w", outcome="y")
-    # The mean price is (8 + 3 × 12) ÷ 4 = 11, the mean cost 4.5: what is earned is 11 ÷ 4.5 of the cost.
+    # The mean price is (8 + 3 × 12) ÷ 4 = 11 and the mean cost 4.5, so a cost of 1 justifies a price of 11 ÷
+    # 4.5.
     found = along_s(table, table.price, None)
     assert_allclose(found[["per_head", "total"]], [[-3, -600], [1, 600]])
     earned = along_s(table, table.price, table.outcome)
@@ -35,7 +36,7 @@ def test_amounts_along_the_attribute_equal_a_hand_calculation():
     assert_allclose(found["total_low"], found["per_head_low"] * found["exposure"])
 
 
-def test_a_planted_expensive_segment_ranks_first_and_no_segment_of_noise_is_shown():
+def test_a_simulated_overpriced_segment_ranks_first_and_random_segments_are_not_shown():
     rng = np.random.default_rng(0)
     n = 4000
     s, zone, x = rng.uniform(0, 1, n), rng.choice(list("abcde"), n), rng.normal(size=n)
@@ -48,7 +49,7 @@ def test_a_planted_expensive_segment_ranks_first_and_no_segment_of_noise_is_show
     found = of_dear[0]
     assert (found["column"][0], found["level"][0]) == ("zone", "c")
     assert found["s_low"][0] == pytest.approx(0.8, abs=0.02)
-    # Against rows alike in the zone, of which a fifth pays 40 more.
+    # Compared with rows of the same zone, a fifth of which pays 40 more.
     assert found["per_head_low"][0] < 32 < found["per_head_high"][0]
     assert (found["rows"] >= 20).all()
 
@@ -77,7 +78,7 @@ def test_deviances_equal_those_of_scikit_learn():
         assert_allclose(found.loc[name, ["value", "balanced"]].astype(float), expected)
     counts = deviances({"now": price}, rng.poisson(0.1, 300).astype(float), weight).set_index("deviance")
     assert np.isfinite(counts["value"][["gamma", "poisson"]]).tolist() == [False, True]
-    # A price is explained in full by itself, and the mean explains nothing.
+    # The price that equals the outcome explains all of the deviance, and the mean explains none.
     assert_allclose(deviances({"now": outcome}, outcome, weight)["explained"], 1)
     mean = np.full(300, weight @ outcome / weight.sum())
     assert_allclose(deviances({"now": mean}, outcome, weight)["explained"], 0, atol=1e-12)
@@ -90,7 +91,7 @@ def test_no_band_holds_fewer_than_20_rows(n):
         code = bands_of(x, rng.uniform(0.01, 1, n))
         rows = np.bincount(code)
         assert (rows.min() >= 20, len(rows) <= 10) == (True, True)
-        # Bands are in the order of x, and equal values share one.
+        # Bands are sorted by x, and equal values are in the same band.
         ends = pd.Series(x).groupby(code).agg(["min", "max"])
         assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
 

@@ -1,5 +1,7 @@
-"""Numbers of the audit against hand-worked examples, scikit-learn and planted cases; sufficiency asks what follows s
-at a given price, and not how high prices are."""
+"""Results of the audit compared with hand-worked examples, scikit-learn and simulated cases.
+
+Sufficiency compares costs along s at equal prices, whatever the level of the prices.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from tests.tiers import few
 
 
 @pytest.mark.parametrize("module", [gaps, insurance, text])
-def test_docstring_examples_of_the_modules_hold(module):
+def test_docstring_examples_of_the_audit_modules_give_the_printed_results(module):
     assert doctest.testmod(module).failed == 0
 
 
@@ -35,7 +37,7 @@ def test_lorenz_curve_and_gini_equal_those_of_the_scikit_learn_example():
     rng = np.random.default_rng(0)
     price, outcome, weight = rng.gamma(2, 1, 500), rng.gamma(1, 1, 500), rng.uniform(0.2, 1, 500)
     order = np.argsort(price)
-    # scikit-learn, "Tweedie regression on insurance claims": lorenz_curve, with the origin.
+    # Lorenz curve, with the origin, from scikit-learn's example "Tweedie regression on insurance claims".
     paid = np.append(0, np.cumsum((outcome * weight)[order]) / (outcome * weight).sum())
     held = np.append(0, np.cumsum(weight[order]) / weight.sum())
     curve = lorenz(price, outcome, weight)
@@ -59,7 +61,7 @@ def within_one(value: float) -> Estimate:
      "The difference, 3.0 % (2.0 % to 4.0 %), is unexplained."),
     (10, 9.5, "a change of 9.5 % (8.5 % to 10.5 %). The difference, 0.5 % (-0.5 % to 1.5 %), is unexplained, which may be noise."),
     (10, 15, "Expected cost changes even more, by 15.0 % (14.0 % to 16.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
-    # Fixed points may lie on a slope that falls.
+    # Between fixed points the price may also fall.
     (-10, -7, "a change of -7.0 % (-8.0 % to -6.0 %). The difference, -3.0 % (-4.0 % to -2.0 %), is unexplained."),
     (-10, -15, "changes even more, by -15.0 % (-16.0 % to -14.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
     (10, -5, "a change of -5.0 % (-6.0 % to -4.0 %). The difference, 15.0 % (14.0 % to 16.0 %), is unexplained."),
@@ -75,7 +77,7 @@ SEEDS = 6
 
 
 @pytest.mark.parametrize("price", few(PRICES, "price = μ", "compressed"))
-def test_loading_or_compressing_a_price_neither_hides_nor_creates_a_gap_in_sufficiency(price):
+def test_a_loaded_or_compressed_price_neither_hides_nor_creates_a_gap_in_sufficiency(price):
     none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
     assert none["sufficiency_above"] == none["residuals_above"] == 0
     assert none["sufficiency_found"] <= 2
@@ -84,7 +86,7 @@ def test_loading_or_compressing_a_price_neither_hides_nor_creates_a_gap_in_suffi
     assert (none["autocalibration_found"] >= SEEDS - 2) == (price == "compressed")
 
 
-def test_a_loading_changes_nothing_but_the_price():
+def test_verdicts_do_not_change_if_all_prices_are_multiplied_by_a_loading():
     frame = sample(PRICES["price = μ"], planted="± 20 %", seed=0)
     loaded = verdicts(frame.assign(price=1.4 * frame["price"]))
     assert loaded == pytest.approx(verdicts(frame), nan_ok=True)
@@ -99,7 +101,7 @@ def test_the_murphy_decomposition_adds_up_to_the_deviance_of_scikit_learn():
     np.testing.assert_allclose(parts, found["value"])
     expected = mean_poisson_deviance(cost, mu, sample_weight=weight)
     assert found.loc["poisson", "value"] == pytest.approx(expected)
-    # The price is right, so that what chance adds is all of its miscalibration.
+    # The price equals the expected cost, so all measured miscalibration is sampling error.
     assert 0 <= found.loc["poisson", "miscalibration"] < 0.02 * expected
     assert murphy(0.5 * mu, cost, weight)["miscalibration"][0] > found["miscalibration"].iloc[0]
 
@@ -125,8 +127,8 @@ def test_an_outcome_that_nearly_copies_the_price_is_accepted():
 
 
 @pytest.mark.variant
-def test_the_verdict_above_keeps_its_level_when_the_gap_equals_the_threshold():
-    # Straight lines whose gap, between the tails' means, is δ.
+def test_the_verdict_above_is_as_rare_as_stated_when_the_gap_equals_the_threshold():
+    # Linear prices whose largest gap, between the means of both tails, equals δ.
     p = []
     for seed in range(200):
         rng = np.random.default_rng(1000 + seed)
@@ -136,5 +138,5 @@ def test_the_verdict_above_keeps_its_level_when_the_gap_equals_the_threshold():
         table = AuditTable.of(frame, Columns(price="price", sensitive="s", outcome="cost"))
         p.append(largest_gap(fit_curve(table.price, table, basis_of(table)), DELTA * 100)[0].p_above)
     for level in (0.05, 0.2):
-        # Of 200 at most so many by chance, in 1 of 1,000.
+        # With 200 samples, chance exceeds this limit in 1 of 1,000 cases.
         assert np.mean(np.array(p) <= level) <= level + 3.1 * np.sqrt(level * (1 - level) / 200)

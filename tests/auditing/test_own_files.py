@@ -1,7 +1,7 @@
-"""Models in their libraries' own files, as PMML and as tables: on which scale, with which levels, or refused.
+"""Models in the native files of their libraries, in PMML and as tables: scales, levels, and refusals.
 
-The files in exported/own are those of ``benchmarks/model_exports.py exported/own --few``, which tells the
-libraries' versions, and portfolio.csv has what their own ``predict`` gives. Those in exported/r are of make.R.
+``benchmarks/model_exports.py exported/own --few`` writes the files in exported/own and states the libraries'
+versions; portfolio.csv has the libraries' predictions. make.R writes the files in exported/r.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def test_category_levels_are_matched_by_name_and_unknown_levels_are_counted(
 ):
     content = file(library, model, ending)
     name = f"{library} {model}"
-    # In another order, with more columns than the model takes.
+    # Columns in another order, with more columns than the model uses.
     mixed = rows[[name, "years", "band", *INPUTS[::-1]]]
     notes = priced(mixed, content, columns=None, name="price", check_column=name)[2]
     assert f"The model's price is “{name}” in all 300 rows" in notes[0]
     east = mixed.assign(region=mixed["region"].where(mixed.index > 8, "east"))
     said = " ".join(priced(east, content, columns=None, name="price")[2])
-    # Of CatBoost's levels, which are hashes, one that the model tells from no other is named, too.
+    # CatBoost stores hashes of levels. A level that the model treats like unknown levels is named too.
     is_hashed = ending == "cbm"
     assert (
         "“east”, “south” of “region” (106 rows)" if is_hashed else "“east” of “region”, in 9 rows"
@@ -149,7 +149,7 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
 
 @pytest.mark.parametrize("content", [
     LONG.encode(),
-    # A band ends before the next one begins, whatever the order of the rows; the last is open.
+    # Each band ends before the next begins, in whatever order the rows are; the last band has no upper limit.
     b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
     b"zone,A,,,1.1\nzone,B,,,1\n",
     LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
@@ -157,7 +157,7 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
     workbook({"Tariff": [["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
                          *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]}),
 ])  # fmt: skip
-def test_a_table_of_rating_factors_prices_rows(content):
+def test_rows_can_be_priced_with_a_table_of_rating_factors(content):
     model = read_model(content, table=list(PEOPLE))
     expected = 312.5 * np.array([1.5, 1.5, 1.0, 1.2]) * np.array([1.1, 1.0, 1.0, 1.1])
     np.testing.assert_allclose(model.predict(PEOPLE), expected)
@@ -196,14 +196,14 @@ def test_an_invalid_tariff_table_is_refused(text, words):
         read_model(text.encode(), table=["zone", "age"], link="log" if "age" in text else "auto")
 
 
-def test_coefficients_of_sas_take_the_link_that_is_named(in_this_process):
+def test_sas_coefficients_are_used_with_the_link_function_named_by_the_user(in_this_process):
     frame = priced(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
     np.testing.assert_allclose(frame["price"], np.exp([5.7, 5.5, 5.5, 5.7]))
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("library", ["R glm", "statsmodels", "glum"])
-def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows, in_this_process, library):
+def test_coefficients_are_assigned_to_columns_and_levels_by_term_names(rows, in_this_process, library):
     name, content = f"{library} poisson", file(library, "poisson", "csv")
     notes = priced(rows, content, columns=None, name="price", link="log", check_column=name)[2]
     assert f"The model's price is “{name}” in all 300 rows" in notes[0]
@@ -221,7 +221,7 @@ def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows,
     ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
     ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
 ])  # fmt: skip
-def test_r_coefficients_give_the_prices_of_predict_or_are_refused(in_this_process, name, words):
+def test_r_coefficients_reproduce_the_predictions_of_r_or_are_refused(in_this_process, name, words):
     prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
     table = prices[["age", "power", "bonus", "region", "new", "size", name]]
     content = (OWN.parent / "r" / f"{name}.csv").read_bytes()
@@ -233,7 +233,7 @@ def test_r_coefficients_give_the_prices_of_predict_or_are_refused(in_this_proces
         assert f"The model's price is “{name}” in all 100 rows" in priced(table, content, **ask)[2][0]
 
 
-def test_coefficients_may_be_relativities_and_belong_to_products():
+def test_coefficients_may_be_relativities_and_terms_may_be_interactions():
     text = "term,exp(coef)\n(Intercept),100\nfactor(zone)B,1.5\nage,1.01\nzoneB:age,0.98\n"
     made = read_model(text.encode(), table=list(PEOPLE)).predict(PEOPLE)
     is_b, age = PEOPLE["zone"].eq("B"), PEOPLE["age"]
@@ -246,7 +246,7 @@ def test_coefficients_may_be_relativities_and_belong_to_products():
     ("Estimate", '"zone(24,39]"', ("(0,24]", "(24,39]", "(24,39]", "(0,24]")),
     ("Estimate", "zone2", (1, 2, 2, None)),
 ])  # fmt: skip
-def test_terms_are_read_as_r_and_statsmodels_write_them(header, term, cells):
+def test_term_names_of_r_and_statsmodels_are_parsed(header, term, cells):
     model = read_model(f",{header}\nIntercept,5\n{term},1\n".encode(), table=["zone"], link="log")
     rows = pd.DataFrame({"zone": list(cells)})
     assert "priced as the base" in model.unknown_levels(rows)[-1]
@@ -267,7 +267,7 @@ def pmml(old: str = "", new: str = "") -> bytes:
     return content.replace(old, new).encode() if old else content.encode()
 
 
-def test_pmml_adds_its_offset_on_the_scale_of_its_link(rows):
+def test_the_offset_of_a_pmml_model_is_added_on_the_scale_of_the_link_function(rows):
     content = pmml('linkFunction="log"', 'linkFunction="log" offsetVariable="years"')
     model = read_model(content, table=["region", "band", "years"])
     np.testing.assert_allclose(model.predict(rows), rows["R pmml poisson"] * np.exp(rows["years"]), rtol=1e-7)
@@ -291,7 +291,7 @@ def test_pmml_with_unsupported_content_is_refused(old, new, words):
         read_model(pmml(old, new), table=["region", "band"])
 
 
-def test_the_models_command_describes_a_file_and_states_what_the_file_leaves_open(tmp_path, capsys):
+def test_the_models_command_describes_a_file_and_lists_what_the_file_does_not_specify(tmp_path, capsys):
     (tmp_path / "name.of.no.matter").write_bytes(pmml())
     assert main(["models", str(tmp_path / "name.of.no.matter")]) == 0
     said = capsys.readouterr().out
@@ -308,7 +308,42 @@ def test_the_models_command_describes_a_file_and_states_what_the_file_leaves_ope
     assert (about["objective"], about["size"]) == ("poisson", "6 trees")
 
 
-def test_another_process_reads_a_file_and_its_crash_is_reported(rows):
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_the_audit_names_the_number_as_which_boosted_trees_price_a_missing_cell(library, rows):
+    """LightGBM takes 0 and XGBoost the largest numbers, if no cell of the column was missing in the training."""
+    boosting = pytest.importorskip(library)
+    numbers = INPUTS[:2]
+    table = rows[numbers].astype(float)
+    gaps = table.assign(age=table["age"].mask(table["age"] < 30))
+    asked, same = (
+        table.assign(**dict.fromkeys(numbers, value)).head(5)
+        for value in (np.nan, 1e9 * (library == "xgboost"))
+    )
+    said = {}
+    for training in (table, gaps):
+        outcome = rows["power"] / 100 + (table["age"] > 40)
+        if library == "lightgbm":
+            options = {"objective": "poisson", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3}
+            content = (
+                boosting.train(options, boosting.Dataset(training, outcome), 5).model_to_string().encode()
+            )
+        else:
+            data = boosting.DMatrix(training, outcome)
+            content = bytes(
+                boosting.train({"objective": "count:poisson", "nthread": 1}, data, 5).save_raw("json")
+            )
+        model = read_model(content, table=numbers)
+        said[training is gaps] = [each.partition(" priced")[0] for each in model.unknown_levels(asked)]
+        assert not model.unknown_levels(table)
+        if training is table:
+            np.testing.assert_array_equal(model.predict(asked), model.predict(same))
+    assert said == {
+        False: [f"“{name}” is missing in 5 rows," for name in numbers],
+        True: ["“power” is missing in 5 rows,"],
+    }
+
+
+def test_a_model_file_is_read_in_another_process_and_a_crash_of_that_process_is_reported(rows):
     content = pmml()
     frame = rows[["region", "band"]].assign(band=rows["band"].astype("category")).replace("west", None)
     model, here = (make(content, table=list(frame)) for make in (ForeignModel, read_model))
@@ -317,7 +352,7 @@ def test_another_process_reads_a_file_and_its_crash_is_reported(rows):
     assert "“region” is missing in " in model.unknown_levels(frame)[0]
     with pytest.raises(StorageError, match="takes the column “band”"):
         ForeignModel(content, table=["region"])
-    # A mistake of ours is no fault of the file, and is not told as one.
+    # A bug in fairdash must not be reported as a fault of the file.
     with pytest.raises(RuntimeError, match="Traceback"):
         model._ask({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))

@@ -1,4 +1,4 @@
-"""An audit's features, without parts of a price and policy numbers, and its folds, which no outcome makes."""
+"""Features of an audit, without components of the price and policy numbers, and folds that ignore outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.auditing.test_audit import policies
 
 
 def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
-    """Liability follows the age, hull does not, and the total is their sum; two rows of a policy are alike."""
+    """Liability depends on age and hull doesn't; the price is their sum; each policy has two equal rows."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, n), rng.integers(4, 15, n)
     frame = pd.DataFrame({"age": age, "power": power, "zone": rng.choice(list("abc"), n)})
@@ -71,7 +71,7 @@ def tariff(n: int = 1_000, *, distinct: int = 25, seed: int = 0) -> pd.DataFrame
 @pytest.mark.parametrize("predicted", ["premium", "claims", "mu", "new"])
 def test_changing_the_predicted_values_leaves_each_row_in_its_fold(predicted):
     frame = policies(400).assign(mu=lambda each: each["premium"] / 2, row=range(400))
-    # Exposure and age tell these rows apart.
+    # Exposure and age distinguish these rows.
     frame["years"] += np.linspace(0, 0.5, 400)
     other = frame.assign(**{predicted: np.random.default_rng(1).permutation(frame[predicted])})
     places = [table_of(each, features=("zone", "row")) for each in (frame, other)]
@@ -104,7 +104,7 @@ def test_the_rows_of_a_policy_share_a_fold():
     assert len(np.unique(table.deal)) == 300
 
 
-def test_rows_that_differ_in_class_probabilities_alone_are_sorted_into_a_unique_order():
+def test_rows_that_differ_only_in_class_probabilities_have_a_unique_sort_order():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"premium": 100.0, "s": rng.integers(0, 2, 400), "p": rng.uniform(size=400)})
     frame["q"] = 1 - frame["p"]

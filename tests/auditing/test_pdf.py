@@ -1,4 +1,4 @@
-"""Filed documents as PDF: tagged, with their hashes on every page, from the HTML that there is."""
+"""Filings as PDF: tagged, with hashes on every page, made from the HTML of the filing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def elements(node: Any) -> Iterator[DictionaryObject]:
 
 
 def faults(content: bytes) -> Iterator[str]:
-    """What the parts of PDF/UA-1 (ISO 14289-1) miss that a program can check, with the clause."""
+    """Violated requirements of PDF/UA-1 (ISO 14289-1) that a program can check, with their clauses."""
     reader = PdfReader(io.BytesIO(content))
     root = reader.trailer["/Root"]
     about = root["/Metadata"].get_object().get_data().decode()
@@ -92,7 +92,7 @@ def price(rows: pd.DataFrame) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def result(book: pd.DataFrame) -> fd.AuditResult:
-    """One question, of which the filing has tables and a figure."""
+    """An audit with one question, whose filing has tables and a figure."""
     return fd.audit(book, model=price, sensitive="age", questions=[1], customer=7, currency="€")
 
 

@@ -1,4 +1,4 @@
-"""How sure an answer is: p-values, power, rows and errors of the attribute, and factors that are missing."""
+"""Certainty of an answer: p-values, power, errors in the attribute, rows without it, and omitted factors."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def test_the_robustness_values_of_the_published_darfur_study_are_reproduced():
 def test_the_robustness_value_solves_its_equation(t, dof):
     value, at_level = robustness_values(t, dof)
     f, critical = t / math.sqrt(dof), student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
-    # At R² = RV on both sides the bias is the estimate: R² / √(1 − R²) = |f|.
+    # If R² equals RV on both sides, the bias equals the estimate: R² / √(1 − R²) = |f|.
     assert value / math.sqrt(1 - value) == pytest.approx(f)
     if at_level == 0:
         assert f <= critical
     elif f <= 1 / critical:
-        # There the estimate less its bias is as many of its new standard errors from 0 as the test asks for.
+        # At this value, the estimate less its bias differs from 0 by the critical number of its new standard
+        # errors.
         assert f - at_level / math.sqrt(1 - at_level) == pytest.approx(critical)
 
 
@@ -59,7 +60,7 @@ def p_of_no_gap(y: np.ndarray, s: np.ndarray, **more: np.ndarray) -> float:
 
 
 def noises(kind: str, rng: np.random.Generator, n: int):
-    """y of one mean at every s, s, and further columns."""
+    """y with the same mean at every s, the values of s, and further columns."""
     s = rng.uniform(18, 90, n)
     if kind == "policies":
         policy = np.arange(n) // 5
@@ -76,10 +77,10 @@ def noises(kind: str, rng: np.random.Generator, n: int):
 @pytest.mark.parametrize(
     "kind", few(["spread", "policies", "exposure", "levels"], "spread", "policies", "levels")
 )
-def test_the_p_value_of_no_gap_keeps_its_level(kind):
+def test_the_p_value_for_the_hypothesis_of_no_gap_rejects_as_rarely_as_stated(kind):
     drawn = [noises(kind, np.random.default_rng(seed), 500) for seed in range(40)]
     found = [p_of_no_gap(y, s, **more) <= 0.05 for y, s, more in drawn]
-    # 5 % of 40 are 2; 7 or more come in 1 of 300.
+    # Of 40 tests, 5 % are 2; 7 or more rejections have a probability of 1 / 300.
     assert sum(found) <= 6
 
 
@@ -89,7 +90,7 @@ def test_prices_without_noise_have_a_p_value_of_one_or_nearly_zero():
     assert p_of_no_gap(100 + s, s) < 0.001
 
 
-def test_the_strongest_of_several_factors_and_the_partial_r2_are_those_of_a_linear_price():
+def test_for_a_linear_price_the_partial_r2_is_exact_and_the_strongest_factor_is_named():
     c, d, a, b = np.random.default_rng(0).normal(size=(4, 2000))
     s = 0.5 * c + 0.2 * d + a
     frame = pd.DataFrame({"p": 100 + s + 0.8 * c + 0.3 * d + b, "s": s, "c": c, "d": d})

@@ -1,7 +1,7 @@
-"""How long max_gap's way is: from the plan through the audit and its evidence to the blocks that are read.
+"""Number of files and calls that pass max_gap on, from the plan through the audit to the stored evidence.
 
-The threshold is a number like no other here, so that it is known wherever it stands: as a share of the mean
-price, as written in the plan, and as an amount in units of the price.
+The threshold is a number that occurs nowhere else here, so that it can be recognised everywhere: as a share
+of the mean price, as written in the plan, and as an amount in units of the price.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_GAP = 0.04371
 
 
 def numbers_in(value: object) -> Iterator[tuple[str, float]]:
-    """Kind of container and number, for the numbers that a value holds; "" for a number itself."""
+    """Kind of container and number, for the numbers in a value; the kind is "" for a single number."""
     held: object = ()
     if isinstance(value, float):
         yield "", float(value)
@@ -69,7 +69,7 @@ def test_max_gap_is_converted_to_an_amount_in_one_function_only(tmp_path: Path) 
         lines = list(lines_of(summary_of(again)))
     amount = MAX_GAP * result.mean_price
     assert not math.isclose(amount, MAX_GAP)
-    # One change of unit, from a share to an amount, in one function; per cent are only written.
+    # One function converts the share to an amount; per cent are only written.
     assert returned_by[amount] == {"gap_allowed"}
     changes = [line for path in Path(PREFIX).rglob("*.py") for line in path.read_text("utf-8").splitlines()]
     assert [line.strip() for line in changes if re.search(r"max_gap \*|\* [\w.]*max_gap", line)] == [

@@ -1,4 +1,4 @@
-"""Every question of an audit, asked of every world, gives the answer that is known to be right."""
+"""Every question of an audit has the known correct answer for every simulated portfolio (world)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairdash.auditing.questions import attribution
 from tests.serving import ROOT
 from tests.tiers import few
 
-#: Worlds that stand for all: each kind of link, of attribute, and of lines that no other test carries out.
+#: Representative worlds: each kind of link and of attribute, and worlds whose code no other test executes.
 KEPT = (
     "linear gap", "U-shape", "heavy tails", "gap of exactly δ", "spread alone", "age itself", "rare class",
     "missing attribute", "attribute with error", "vanishing given a factor", "a factor of one value",
@@ -23,10 +23,10 @@ KEPT = (
 
 
 @pytest.mark.parametrize("name", few(WORLDS, *KEPT))
-def test_every_question_is_answered_correctly_in_every_simulated_world(name, monkeypatch):
+def test_every_question_is_answered_correctly_for_every_simulated_data_set(name, monkeypatch):
     world = WORLDS[name]
     assert [number for number in NUMBERS if not world.truths.get(number)] == [], "each has its truths"
-    # Networks stand beside the trees, and no truth is about them.
+    # Networks are optional next to the trees, and no truth concerns them.
     for module in (premiums, attribution):
         monkeypatch.setattr(module, "has", lambda package: package != premiums.OF_NETWORKS)
     judged = world.judge(world.audit())

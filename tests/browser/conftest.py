@@ -1,4 +1,4 @@
-"""One real server and one real browser for all tests of a process; each test is somebody of its own there."""
+"""One server and one browser for all browser tests of a process; each test is a different user."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -19,20 +19,20 @@ from fairdash.ui.access import _id_of
 from tests.browser.test_networking_cut import cut
 from tests.serving import ROOT, served
 
-# As long as a context waits below: a page on a machine that trains beside it takes more than five seconds.
+# Timeout of the contexts below too: next to a training, a page takes more than five seconds.
 expect.set_options(timeout=60_000)
 SCREENSHOTS = ROOT / "tests" / "screenshots"
-#: As behind a proxy, a header says whose browser asks (docs/deployment.md). Headers of one's own Chromium leaves out
-#: of what it asks for to keep as a file.
+#: As with a proxy, a header identifies the user of the browser (docs/deployment.md). Custom headers would not
+#: work, because Chromium omits them when it requests a file to download.
 HEADER = "User-Agent"
 _PEOPLE = (f"test {k}" for k in itertools.count())
 
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The app's address, and its home, beside which its attempts to reach other machines are noted and refused."""
+    """Address and home of the app, whose attempts to reach other machines are logged and refused."""
     home = tmp_path_factory.mktemp("app") / "home"
-    # Health is answered without the header, or nobody would see the server up.
+    # The health check needs no header, so that the server can be seen to be up.
     environment = {"FAIRDASH_USER_HEADER": HEADER} | cut(home.with_name("watched.log"))
     with served(home, environment=environment) as address:
         yield address, home
@@ -40,7 +40,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture
 def server(app: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Address of the app of all tests, in whose home the test looks and writes."""
+    """Address of the app of all tests, whose home the test reads and writes."""
     address, home = app
     monkeypatch.setenv("FAIRDASH_HOME", str(home))
     return address
@@ -55,7 +55,7 @@ def owner_of(person: str) -> str:
 
 
 def stop_jobs(owner: str) -> None:
-    """What nobody waits for any more must not keep the next test's jobs in the line."""
+    """Stop jobs that no test waits for, so that they do not delay the next test's jobs."""
     kinds: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob)
     for kind in kinds:
         for job in jobs_of(kind, owner=owner):
@@ -65,7 +65,7 @@ def stop_jobs(owner: str) -> None:
 
 @pytest.fixture
 def person(server: str) -> Iterator[str]:
-    """Somebody who has nothing yet."""
+    """A user without any data."""
     name = next(_PEOPLE)
     yield name
     stop_jobs(owner_of(name))
@@ -73,7 +73,7 @@ def person(server: str) -> Iterator[str]:
 
 @pytest.fixture
 def open_context(browser: Browser, server: str, person: str) -> Iterator[Callable[..., BrowserContext]]:
-    """Opens windows at the app: this test's person's, or another's."""
+    """Open browser windows of the app, for this test's user or for another one."""
     opened: list[BrowserContext] = []
 
     def open_context(who: str = person, **options: Any) -> BrowserContext:
@@ -88,7 +88,7 @@ def open_context(browser: Browser, server: str, person: str) -> Iterator[Callabl
 
 @pytest.fixture
 def page(open_context: Callable[..., BrowserContext], server: str) -> Iterator[Page]:
-    """A page that may talk to the app alone, and whose console must stay without errors."""
+    """A page that may contact only the app, and whose console must show no error."""
     context = open_context(viewport={"width": 1440, "height": 1000})
     page = context.new_page()
     asked: list[str] = []

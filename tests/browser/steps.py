@@ -1,4 +1,4 @@
-"""What several paths through the app share: steps, a chart's traces, screenshots."""
+"""Steps that several browser tests share, with the traces of a chart and screenshots."""
 
 import os
 import re
@@ -10,21 +10,21 @@ from playwright.sync_api import TimeoutError as NotThere
 
 from tests.browser.conftest import SCREENSHOTS
 
-#: Pictures are taken if somebody wants to look at them: to draw one takes seconds.
+#: Screenshots are taken on request only, because each takes seconds.
 PICTURES = bool(os.environ.get("FAIRDASH_SCREENSHOTS"))
-#: Streamlit's own list of pages holds headings between its items.
+#: Streamlit's list of pages has headings between its items, which axe reports.
 NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
 
 
 def violations(page: Page) -> list[str]:
-    """What keeps people out, by the two gravest of axe's levels."""
+    """Accessibility faults of axe's two most severe levels."""
     found = Axe().run(page, context=NOT_OURS).response["violations"]
     grave = [each for each in found if each["impact"] in ("serious", "critical")]
     return [f"{each['id']}: {[node['html'][:200] for node in each['nodes']][:3]}" for each in grave]
 
 
 def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -> None:
-    """Take an option of a select box; a list that a redrawn page has closed is opened again, as by hand."""
+    """Choose an option of a select box, and open its list again if redrawing the page has closed it."""
     if not isinstance(box, Locator):
         box = page.get_by_role("combobox", name=re.compile(box))
     wanted = page.get_by_role("option", name=option, exact=exact)
@@ -39,7 +39,7 @@ def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -
 
 
 def chart(page: Page, title: str) -> dict:
-    """Traces of the chart with this title, name to x and y, as the browser draws them: plotly's or a stage's."""
+    """Traces of the chart with this title: name, mapped to x and y as the browser draws them."""
     drawn = page.wait_for_function(
         """title => {
             for (const each of document.querySelectorAll('*')) {
@@ -59,11 +59,11 @@ def chart(page: Page, title: str) -> dict:
 
 
 def come_to_rest(page: Page) -> None:
-    """Wait until the app has drawn what it was asked for.
+    """Wait until the app has drawn the requested state.
 
-    While a script runs Streamlit keeps what the last one drew, marked stale and fading: a chart may be there
-    twice, and text has less contrast than it will have. So the server must be done, nothing stale, no
-    transition under way, and all that for as long as a click may need to reach the server.
+    While a script runs, Streamlit keeps the previous output, marked stale and fading: a chart may appear
+    twice, and text has lower contrast than later. The server must therefore be idle, with nothing stale and
+    no transition running, for as long as a click may need to reach the server.
     """
     page.evaluate("() => { delete window.restingSince }")
     page.wait_for_function(
@@ -80,7 +80,7 @@ def come_to_rest(page: Page) -> None:
 
 
 def drag(page: Page, grip: Locator, *, by: tuple[float, float]) -> None:
-    """Take what can be moved at its middle and move it by pixels, without letting go."""
+    """Press the mouse at the centre of an element and move it by pixels, without releasing it."""
     box = grip.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -90,27 +90,27 @@ def drag(page: Page, grip: Locator, *, by: tuple[float, float]) -> None:
 
 
 def drag_slider(page: Page, slider: Locator, *, to: float) -> None:
-    """Take a slider at its middle and move it to a share of its length, without letting go."""
+    """Press the mouse at the centre of a slider and move it to a share of its length, without releasing it."""
     box = slider.bounding_box()
     assert box is not None
     drag(page, slider, by=((to - 0.5) * box["width"], 0))
 
 
 def fits(page: Page) -> bool:
-    """Whether the page does not scroll sideways."""
+    """Return True if the page does not scroll sideways."""
     main = page.get_by_test_id("stMain")
     return bool(main.evaluate("each => each.scrollWidth - each.clientWidth <= 1"))
 
 
 def take_picture(shown: Page | Locator, name: str, **options: Any) -> None:
-    """A picture to look at, in tests/screenshots."""
+    """Save a picture in tests/screenshots."""
     if PICTURES:
         SCREENSHOTS.mkdir(exist_ok=True)
         shown.screenshot(path=SCREENSHOTS / f"{name}.png", **options)
 
 
 def take_screenshots(page: Page, name: str) -> None:
-    """The page at 1440 and at 390 px, which must not scroll sideways."""
+    """Save pictures of the page at widths of 1440 and 390 px, and check that it does not scroll sideways."""
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(700)
@@ -124,7 +124,7 @@ def take_screenshots(page: Page, name: str) -> None:
 
 
 def to_the_largest(page: Page) -> str:
-    """Let the slider of λ go at its end, once more where the page was just drawn anew; the weight there."""
+    """Move the slider of λ to its end, again if the page was just redrawn, and return the weight there."""
     for _ in range(2):
         try:
             return _at_the_end(page)
@@ -138,6 +138,6 @@ def _at_the_end(page: Page) -> str:
     slider.focus()
     slider.press("End")
     (lam,) = re.findall(r"^λ = ([\d.]+);", slider.get_attribute("aria-valuetext") or "")
-    # On the front, or where none is drawn on the averages.
+    # The weight is shown on the front, or on the averages if no front is drawn.
     page.get_by_text(re.compile(rf"^(chosen: )?λ = {re.escape(lam)}$")).last.wait_for(timeout=20_000)
     return str(lam)

@@ -1,7 +1,7 @@
-"""Whoever takes every default: from a table to a model that predicts in a fresh environment.
+"""The user path with all defaults: from a table to a model that predicts in a fresh environment.
 
 Data → "See what fairness costs" → the refined front → the slider → every panel → the report → the refit → the
-zip → its own script in another process → predictions. On a small table.
+zip file → its script in another process → predictions. The table is small.
 """
 
 import os
@@ -22,12 +22,12 @@ from tests.serving import ROOT
 
 pytestmark = pytest.mark.browser
 
-#: For the first look, and for all that follows it, on two busy cores.
+#: Time limits for the preview, the refinement and the refit, on two busy cores.
 SECONDS_TO_LOOK, SECONDS_TO_REFINE, SECONDS_TO_REFIT = 120, 600, 120
 
 
 def costs(n: int = 500) -> pd.DataFrame:
-    """A cost that follows power and bonus, and so age."""
+    """A cost that depends on power and bonus, which are related to age."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 90, n), rng.integers(4, 15, n)
     bonus = np.clip(140 - age + rng.integers(-15, 15, n), 50, 150)
@@ -49,13 +49,13 @@ def upload(page: Page, frame: pd.DataFrame, path: Path, *, target: str, sensitiv
 
 
 def calm(page: Page) -> None:
-    """Nothing went wrong that the page would tell."""
+    """Check that the page shows no error."""
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Unexpected error")).to_have_count(0)
 
 
 def to_the_front(page: Page) -> str:
-    """From the data page, roles set, to the refined front; the largest weight, at which the page then stands."""
+    """Go from the data page with all roles to the refined front; return the largest weight."""
     page.get_by_role("button", name="See what fairness costs").click()
     page.get_by_text("Preview:").wait_for(timeout=SECONDS_TO_LOOK * 1000)
     page.get_by_text("mean of 5 random splits").first.wait_for(timeout=SECONDS_TO_REFINE * 1000)
@@ -67,14 +67,14 @@ def to_the_front(page: Page) -> str:
 
 
 def check_it_is_fair(page: Page, lam: str, *, by: str) -> None:
-    """What the tool is for: the fair model's averages no longer follow the sensitive attribute."""
+    """Check that the averages of the fair model no longer depend on the sensitive attribute."""
     assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
     averages = chart(page, f"Average prediction by {by}")
     assert np.ptp(averages[f"λ = {lam}"]["y"]) < 0.5 * np.ptp(averages["standard model"]["y"])
 
 
 def take_away(page: Page) -> Path:
-    """The report, and the model's zip."""
+    """Download the report and the zip file of the model."""
     with page.expect_download(timeout=90_000) as download:
         page.get_by_role("button", name="Report (HTML)").click()
     assert download.value.path().read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
@@ -90,10 +90,10 @@ def take_away(page: Page) -> Path:
 
 
 def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
-    """What the bundle's own script predicts, in a process that knows nothing of this one."""
+    """Predictions of the bundle's script, run in a separate process."""
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(folder)
-    # The library alone, as if it were installed: no home, no data, no settings of the app.
+    # Only the library, as if installed: no home, no data, no settings of the app.
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     done = subprocess.run(
         [sys.executable, "load_model.py", str(table)], cwd=folder,
@@ -104,7 +104,9 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
     return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
 
 
-def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(app, page, tmp_path):
+def test_with_default_settings_an_uploaded_table_yields_a_downloadable_model_that_predicts(
+    app, page, tmp_path
+):
     frame, path = costs(), tmp_path / "own.csv"
     upload(page, frame, path, target="cost", sensitive="age")
     check_it_is_fair(page, to_the_front(page), by="age")
@@ -112,7 +114,7 @@ def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_pr
     y_pred = predictions(bundle, path, tmp_path)
     assert y_pred.shape == (len(frame),)
     assert y_pred.mean() == pytest.approx(frame["cost"].mean(), rel=0.1)
-    # Nobody has tried to reach another machine.
+    # No process has tried to reach another machine.
     log = app[1].with_name("watched.log")
     watched = "\n".join(noted(log, "watched"))
     for process in ("-m fairdash app", "-m fairdash.cli.worker studies", "-m fairdash.cli.worker long"):

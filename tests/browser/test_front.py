@@ -1,4 +1,4 @@
-"""The front's labels as a browser draws them: none lies on another, none is cut, at any width and place."""
+"""Labels of the front in a browser: none overlaps another label or is cut off, at any width and position."""
 
 import itertools
 import json
@@ -20,9 +20,9 @@ from tests.views.figures.rows import rows_of
 pytestmark = pytest.mark.browser
 
 FAIR = ("hgr_spline", "chi2_kde", "hgr_nn", "pearson")
-#: Of the chart itself: on a phone, beside the profile on a wide screen, in a report, alone on a wide screen.
+#: Widths of the chart: on a phone, next to the profile on a wide screen, in a report, alone on a wide screen.
 WIDTHS = (326, 358, 530, 900)
-#: Boxes of all that is written in a chart; labels first, then titles.
+#: Bounding boxes of all text in a chart: labels first, then titles.
 BOXES = """drawn => {
     const box = (each, kind) => {
         const {left, top, right, bottom} = each.getBoundingClientRect();
@@ -39,7 +39,7 @@ BOXES = """drawn => {
 
 
 def wrong(found: dict, *, titles: bool = True) -> list[str]:
-    """What is cut or lies on something else."""
+    """Labels that are cut off or overlap."""
     frame, boxes = found["frame"], [each for each in found["boxes"] if titles or each["kind"] == "label"]
     inwards = {"left": 1, "top": 1, "right": -1, "bottom": -1}
     cut = [
@@ -61,7 +61,7 @@ def path(method: object, lam: object, dependence: object, error: object) -> pd.D
 
 
 def tables(seed: int, *, bunched: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Four made-up paths with their references; `bunched` where all of them end in one place."""
+    """Four simulated sequences of models with references; `bunched` if all of them end at the same point."""
     rng = np.random.default_rng(seed)
     lams, paths = np.array([0.0, 0.5, 1.0, 2.0, 5.0]), []
     end, top = rng.uniform(0.05, 0.15), rng.uniform(0.45, 0.9)
@@ -104,7 +104,7 @@ def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
 
 @pytest.fixture(scope="module")
 def empty(browser: Browser) -> Iterator[Page]:
-    """A page with room for one chart, and what draws it: plotly.js, and the stage of the app's pages."""
+    """A page with space for one chart, and the code that draws it: plotly.js and the app's component."""
     from plotly.offline import get_plotlyjs
 
     page = browser.new_page()
@@ -135,7 +135,9 @@ DRAWN = {
 @pytest.mark.parametrize("by", DRAWN)
 @pytest.mark.parametrize("bunched", few([False, True], True))
 @pytest.mark.parametrize("seed", few(range(3), 0))
-def test_made_up_fronts_are_legible_at_every_width(empty: Page, seed: int, bunched: bool, by: str):
+def test_charts_of_simulated_pareto_fronts_are_legible_at_every_width(
+    empty: Page, seed: int, bunched: bool, by: str
+):
     faults = {}
     empty.evaluate("() => { document.body.innerHTML = '<div id=chart></div>'; }")
     for width, chosen in itertools.product(WIDTHS, (0.5, 5.0)):

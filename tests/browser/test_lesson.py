@@ -1,4 +1,4 @@
-"""The lesson in a real browser: guesses, hand, keys, play, steps, addresses, the lab, a phone, axe."""
+"""The lesson in a browser: guesses, mouse, keyboard, playback, addresses, the lab, a phone, accessibility."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def guess(page: Page, words: str) -> None:
     page.get_by_text("Make a guess").wait_for(state="detached")
 
 
-def test_the_lesson_curve_takes_a_guess_and_moves_by_mouse_and_by_keys(page: Page) -> None:
+def test_a_guess_is_accepted_and_the_lesson_curve_can_be_moved_by_mouse_and_keyboard(page: Page) -> None:
     page.goto("/lesson")
     first = page.get_by_role("slider", name="Price at the age of 20")
     first.wait_for()
@@ -33,16 +33,16 @@ def test_the_lesson_curve_takes_a_guess_and_moves_by_mouse_and_by_keys(page: Pag
     guess(page, "Only a little")
     page.get_by_text(plain(lesson.curve_sentence(lesson.HUMP))).wait_for()
     expect(page.locator(".value").first).to_have_text("0.00")
-    # By keys: the dials follow in the browser, the sentence on release.
+    # By keyboard: the browser updates the values at once and the sentence when the key is released.
     for _ in range(8):
         first.press("ArrowUp")
     points = lesson.points_of([-6.0, -5.0, 3.0, -5.0, -10.0])
     page.get_by_text(plain(lesson.curve_sentence(points))).wait_for()
     shown = [float(each.replace("−", "-")) for each in page.locator(".value").all_inner_texts()]
-    # Sixty cells in the browser, the library's quadrature in the sentence.
+    # The browser integrates over sixty cells, and the library's sentence by quadrature.
     assert shown == pytest.approx(lesson.dials(points), abs=0.011)
     assert "points=-10:-6" in page.url.replace("%3A", ":").replace("%2C", ",")
-    # By hand: the last point up to the middle.
+    # By mouse: drag the last point up to the middle.
     drag(page, page.get_by_role("slider", name="Price at the age of 60"), by=(0, -60))
     page.mouse.up()
     page.wait_for_function("() => !decodeURIComponent(location.search).includes('10:-10')")
@@ -54,16 +54,16 @@ def test_the_lesson_curve_takes_a_guess_and_moves_by_mouse_and_by_keys(page: Pag
 
 
 class Moving(NamedTuple):
-    """A scene whose pictures the browser moves: a state to open, and what is done and read there."""
+    """A scene with figures that the browser moves: the state to open, and the texts to expect."""
 
     address: str
     guess: str
     slider: str
-    #: Title of a picture, and a trace in it that every state moves.
+    #: Title of a figure, and a trace of this figure that differs between all states.
     drawn: tuple[str, str]
-    #: What the address holds to the library's sentence.
+    #: The library's sentence for the parameters in the address.
     says: Callable[[dict[str, str]], str]
-    #: Another choice beside the slider, and what the address then holds.
+    #: A second choice next to the slider, and its value in the address.
     variant: tuple[str, str] | None = None
 
 
@@ -92,7 +92,7 @@ SCENES = {
 
 
 def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:
-    """The sentence is the library's for the state in the address, which is given."""
+    """Check that the page shows the library's sentence for the state in the address, and return that state."""
     at = dict(parse_qsl(urlsplit(page.url).query))
     page.get_by_text(plain(scene.says(at))).wait_for()
     return at
@@ -108,7 +108,7 @@ def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_relea
     come_to_rest(page)
     before, address = chart(page, title)[trace], page.url
 
-    # By hand: the picture follows; address and sentence stay until it lets go.
+    # By mouse: the figure follows; address and sentence change only on release.
     slider = page.get_by_role("slider", name=scene.slider)
     drag_slider(page, slider, to=0.86)
     come_to_rest(page)
@@ -119,7 +119,7 @@ def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_relea
     moved = expect_sentence(page, scene)
     assert moved != begun
 
-    # By keys alone, and by steps.
+    # By keyboard only, and step by step.
     slider.press("ArrowLeft")
     page.wait_for_url(lambda url: dict(parse_qsl(urlsplit(url).query)) != moved)
     back = expect_sentence(page, scene)
@@ -132,7 +132,7 @@ def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_relea
         page.wait_for_url(lambda url: held in url)
         expect_sentence(page, scene)
 
-    # The address keeps it all, and a phone plays it.
+    # The address stores the whole state, which a phone can open.
     kept = page.url
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
@@ -150,7 +150,7 @@ def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_relea
     assert fits(page)
 
 
-#: Font sizes of all that is written and seen, the shadow of components included.
+#: Font sizes of all visible text, including text in the shadow DOM of components.
 SIZES = """() => {
     const sizes = [], into = root => root.querySelectorAll('*').forEach(each => {
         if (each.shadowRoot) into(each.shadowRoot);
@@ -180,7 +180,7 @@ def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> 
     page.get_by_text("Make a guess").wait_for()
     for name, scene in lesson.SCENES.items():
         expect(page.get_by_role("heading", name=scene.question)).to_be_visible()
-        # The first guess is reached by Tab, and chosen by Space: right in scene 1, where it is wrong.
+        # Tab reaches the first guess and Space selects it: it is right in scene 1 and wrong elsewhere.
         tab_to(page, page.get_by_role("radiogroup", name="What do you think?").get_by_role("radio").first)
         page.keyboard.press("Space")
         page.get_by_text("Make a guess").wait_for(state="detached")
@@ -202,7 +202,7 @@ def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> 
     expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
 
 
-#: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.
+#: Puts a figure into each of its states and returns marks outside its frame or hidden despite a value.
 STRAYED = """() => {
     const stage = [...document.querySelectorAll('*')].map(each => each.shadowRoot?.querySelector('.stage')?.stage)
         .find(each => each?.figures?.length);

@@ -1,4 +1,4 @@
-"""Networking cut: every attempt to reach another machine is refused and noted. All browser tests run so."""
+"""Networking disabled, as in all browser tests: attempts to reach another machine are refused and logged."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def cut(log: Path) -> dict[str, str]:
-    """The environment in which Python refuses and notes every way out; processes it starts inherit it."""
+    """An environment in which Python and child processes refuse and log connections to other machines."""
     paths = [str(ROOT / "tests" / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths), "WATCH_LOG": str(log)}
 
@@ -37,7 +37,7 @@ for attempt in (
 """
 
 
-def test_connection_attempts_with_networking_cut_are_refused_and_logged(tmp_path: Path) -> None:
+def test_with_networking_disabled_connection_attempts_are_refused_and_logged(tmp_path: Path) -> None:
     log = tmp_path / "watched.log"
     command = [sys.executable, "-c", ATTEMPTS]
     done = subprocess.run(command, env=os.environ | cut(log), capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Two people in two browsers: by a proxy's header, and by Streamlit's login at a provider of identities."""
+"""Two users in two browsers, identified by a proxy's header or by Streamlit's login at an identity provider."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def table_of(name: str) -> bytes:
 
 
 def upload(page: Page, name: str) -> str:
-    """Upload a table of this name, give it roles, and return its data set's id."""
+    """Upload a table of this name, assign the roles, and return the id of the data set."""
     page.goto("/data")
     page.get_by_text("Your own file").click()
     file = {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": table_of(name)}
@@ -41,7 +41,7 @@ def address_of(page: Page) -> dict[str, str]:
 
 
 def check_gone(page: Page, owner: str, *paths: str) -> None:
-    """Whose page this is gets at nothing of the owner's; by every address: tests/ui/test_owners_pages.py."""
+    """Check that this user reaches no data of the owner; tests/ui/test_owners_pages.py tries every address."""
     for path in paths:
         page.goto(path)
         expect(page.get_by_text(GONE).first).to_be_visible()
@@ -61,7 +61,7 @@ def test_requests_that_bypass_the_proxy_are_refused(server: str) -> None:
 
 @pytest.fixture
 def provider() -> Iterator[str]:
-    """A provider of identities on this machine: whoever types a name is that person."""
+    """An identity provider on this machine, which accepts any name."""
     oidc_provider_mock = pytest.importorskip("oidc_provider_mock")
     with oidc_provider_mock.run_server_in_thread() as server:
         yield f"http://localhost:{server.server_port}"
@@ -72,7 +72,7 @@ def with_sign_in(provider: str, tmp_path: Path) -> Iterator[str]:
     secrets = tmp_path / "user" / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir(parents=True)
     entries = {
-        # Streamlit puts its own port in.
+        # Streamlit inserts its port.
         "redirect_uri": "http://127.0.0.1:{port}/oauth2callback",
         "cookie_secret": "for a test, and long enough",
         "client_id": "fairdash",
@@ -109,7 +109,7 @@ def test_a_signed_in_user_sees_only_their_own_data(browser: Browser, with_sign_i
         sign_in(page, "anne")
         check_gone(page, "ben", f"/data?dataset={dataset}")
         sign_out(page)
-        # One's things are there again after the next sign-in.
+        # The user's data are available after signing in again.
         sign_in(page, "ben")
         page.goto(f"/data?dataset={dataset}")
         expect(page.get_by_text("240 rows · 1 feature")).to_be_visible()
@@ -120,6 +120,6 @@ def test_a_signed_in_user_sees_only_their_own_data(browser: Browser, with_sign_i
 def sign_out(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="Sign out").click()
-    # The provider's own question, then back.
+    # The identity provider asks for confirmation, then redirects back.
     page.get_by_role("button", name="End session").click()
     expect(page.get_by_role("heading", name="Sign in to fairdash")).to_be_visible()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def make_studies() -> None:
-    """Pages of simulations come to rest when their studies are done: small ones stand for them."""
+    """Replace the studies of the simulation pages by small ones, so that the pages finish quickly."""
     scene, few_rows = Scene(), {"repeats": 2, "ids": IDS}
     for study, progress in (
         (Study("scene", scene), iter([Progress(1.0, "done", {"readings": scene_estimates(scene, IDS)})])),
@@ -67,7 +67,7 @@ def test_the_tour_works_by_keyboard_survives_a_reload_and_can_be_left(page: Page
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_text("Tour, ")).to_have_count(0)
     assert "visit" not in page.url
-    # It follows to other pages, and Escape leaves it.
+    # The tour continues on other pages, and Escape ends it.
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/?visit=3")
     page.get_by_text(STEPS[2][1]).wait_for()
@@ -99,7 +99,7 @@ def answer(page) -> str:
 
 
 def stage(page) -> dict:
-    """Where the pictures are, as the browser draws them."""
+    """The figures, as the browser draws them."""
     return page.locator(".stage").evaluate(
         """each => ({at: each.stage.at, target: each.stage.target,
             noise: Number(each.stage.data.slider.stops[each.stage.at]),

@@ -1,4 +1,4 @@
-"""The report in a browser without a network: every figure is drawn, nothing is asked for, it prints."""
+"""The report in a browser without a network: it draws every figure, requests nothing, and can be printed."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def write(tmp_path, **names):
 
 @pytest.fixture
 def opened(browser):
-    """Open a file in a browser that is offline; what it asks for and complains of must be nothing."""
+    """Open a file in an offline browser, and check that it makes no request and reports no error."""
     contexts, asked, complaints = [], [], []
 
     def open_at(path, width):
@@ -59,7 +59,7 @@ def opened(browser):
 
 
 @pytest.mark.parametrize("width", few([1440, 390], 390))
-def test_every_report_figure_is_drawn_from_data_in_the_file_and_the_slider_moves(opened, tmp_path, width):
+def test_report_figures_are_drawn_from_data_in_the_file_and_follow_the_slider(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     drawn = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(plot => {
@@ -103,7 +103,7 @@ def test_every_report_figure_is_drawn_from_data_in_the_file_and_the_slider_moves
 
 
 @pytest.mark.variant
-def test_the_report_prints_on_a4_with_nothing_cut(opened, tmp_path):
+def test_the_printed_report_fits_on_a4_pages(opened, tmp_path):
     page = opened(write(tmp_path), 1440)
     printed = page.pdf(prefer_css_page_size=True, path=tmp_path / "report.pdf")
     assert printed.startswith(b"%PDF")
@@ -131,5 +131,5 @@ def test_a_column_name_with_markup_runs_no_script_in_the_report(opened, tmp_path
     assert page.locator("main img, .plot img").count() == 0
     assert " ".join(name.split()) in " ".join(page.locator("h1").inner_text().split())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    # Drawn as text: an axis title of the front.
+    # An axis title of the front is drawn as text.
     assert name[:12] in page.locator("#front .xtitle").text_content()

@@ -1,4 +1,4 @@
-"""An audit in a browser, and its evidence without a network."""
+"""An audit in a browser, and its evidence report without a network."""
 
 import re
 import zipfile
@@ -34,7 +34,7 @@ def opens_offline(report: Path, browser: Browser, *, title: str) -> None:
 
 
 def to_the_form(page: Page, path: Path) -> None:
-    """Upload a table where its audit is asked for: price and attribute are all that must be chosen."""
+    """Upload a table on the audit page: only price and attribute must be chosen."""
     policies(450).rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
     page.goto("/audit")
     page.get_by_role("button", name="Audit a table of your own").click()

@@ -1,4 +1,4 @@
-"""What draws interactive figures, on a plain page without a server: numbers, missing values, axes, marks, words."""
+"""The code that draws interactive figures, on a page without a server: values, axes, marks, texts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def browser_page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def page(browser_page: Page) -> Iterator[Page]:
-    """The same page anew; whatever it complains of is a fault."""
+    """The page, opened again; any error that it reports fails the test."""
     complaints: list[str] = []
     browser_page.on("console", lambda message: complaints.append(message.text))
     browser_page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -40,7 +40,7 @@ def page(browser_page: Page) -> Iterator[Page]:
 
 
 def show(page: Page, traces: list[dict], *, moves: list[dict] | None = None, **given: Any) -> None:
-    """Mount a stage with one figure; `given` are parts of the data, or axes and notes of its layout."""
+    """Show one figure; `given` are parts of the data, or axes and notes of its layout."""
     layout: dict[str, Any] = {"font": FONT, "title": {"text": "<b>A picture</b>"}}
     layout |= {"xaxis": AXIS | given.pop("x", {}), "yaxis": AXIS | given.pop("y", {})}
     layout |= {name: given.pop(name, []) for name in ("shapes", "annotations")}
@@ -55,7 +55,7 @@ def show(page: Page, traces: list[dict], *, moves: list[dict] | None = None, **g
 
 
 def of_figure(page: Page, found: str, given: object = None) -> Any:
-    """What an expression of the figure and of what is given comes to."""
+    """Evaluate a JavaScript expression of the figure and of the given arguments."""
     return page.evaluate(
         f"given => {{ const {{figures: [figure]}} = document.querySelector('.stage').stage; return {found}; }}",
         given,
@@ -63,12 +63,12 @@ def of_figure(page: Page, found: str, given: object = None) -> Any:
 
 
 def ticks(page: Page, axis: int) -> list[str]:
-    """Words at the ticks of an axis: 0 across, 1 up."""
+    """Labels at the ticks of an axis: 0 is the x-axis, 1 the y-axis."""
     return of_figure(page, "figure.axes[given].selectAll('text').nodes().map(each => each.textContent)", axis)
 
 
 def drawn(page: Page, part: str, name: str = "d", trace: int = 0) -> list[str | None]:
-    """An attribute of all marks, boxes … of a trace."""
+    """An attribute of all drawn elements of a trace, such as points or boxes."""
     nodes = "figure.parts.trace[given[2]][given[0]].nodes()"
     return of_figure(page, f"{nodes}.map(each => each.getAttribute(given[1]))", [part, name, trace])
 
@@ -132,7 +132,7 @@ def test_values_are_interpolated_between_frames_unless_one_is_missing(page):
 
 
 def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(page):
-    # Plotly's traces and shapes give the value, its notes the logarithm.
+    # In Plotly, traces and shapes take the value, and notes take its logarithm.
     show(
         page,
         [DOTS | {"marker": MARKER, "x": [1, 10, 0], "y": [5, 5, 5]}],
@@ -149,7 +149,7 @@ def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(pa
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
-def test_bars_and_shapes_end_at_the_axes(page):
+def test_bars_and_shapes_are_clipped_at_the_axes(page):
     bar = {"type": "bar", "orientation": "h", "width": 4, "marker": MARKER, "x": [50], "y": [2]}
     edges = {"x0": 0, "x1": 50, "y0": 6, "y1": 9}
     show(page, [bar], shapes=[{"type": "rect", "fillcolor": "#ccc", "line": {"width": 0}} | edges])
@@ -166,7 +166,7 @@ def test_bars_and_shapes_end_at_the_axes(page):
     assert not {"path", "rect"} & set(found[2:])
 
 
-def test_arrow_keys_go_from_mark_to_mark(page):
+def test_arrow_keys_move_the_focus_from_one_data_point_to_the_next(page):
     known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
     show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
     page.locator(".main-svg").first.focus()
@@ -177,7 +177,7 @@ def test_arrow_keys_go_from_mark_to_mark(page):
     assert told == ["a", "b", "b", "a"]
 
 
-def test_pointing_at_a_mark_shows_its_tip(page):
+def test_hovering_over_a_data_point_shows_its_tooltip(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
     show(page, [DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])

@@ -1,4 +1,4 @@
-"""The trade-off page of a finished run in a browser: by keys, by hand, without motion, on a phone, no barrier."""
+"""The trade-off page of a finished run in a browser: keyboard, mouse, reduced motion, phone, accessibility."""
 
 import re
 
@@ -23,7 +23,7 @@ def trained(app) -> str:
 
 @pytest.fixture
 def opened(open_context, trained) -> Page:
-    """The page of the finished run."""
+    """The trade-off page of the finished run."""
     page = open_context(OWNER, viewport={"width": 1440, "height": 1000}).new_page()
     page.goto(f"/tradeoff?run={trained}&lam=1")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
@@ -31,7 +31,7 @@ def opened(open_context, trained) -> Page:
 
 
 def stage(page: Page) -> dict:
-    """Where the stage's pictures are, as the browser draws them."""
+    """The interactive figures, as the browser draws them."""
     return page.locator(".stage").evaluate(
         """each => ({at: each.stage.at, target: each.stage.target, told: each.stage.told,
             lam: each.stage.data.slider.stops[each.stage.at],
@@ -52,7 +52,7 @@ def test_figures_follow_the_slider_and_the_address_updates_on_release(opened: Pa
     )
     held = stage(opened)
     assert held["line"]["y"] != begun["line"]["y"]
-    # On 120 test rows the dependence can be 0 at both; the error is not the same.
+    # With 120 test rows both dependence values can be 0; the errors differ.
     assert held["chosen"]["y"] != begun["chosen"]["y"]
     opened.wait_for_timeout(500)
     assert opened.get_by_text("At λ = ").first.text_content() == said, "the hand has not let go"
@@ -103,7 +103,7 @@ def test_the_slider_works_by_keyboard_and_a_compared_point_is_kept_in_the_addres
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
 def test_the_trade_off_page_is_accessible_and_fits_a_phone(opened: Page, scheme: str):
     opened.emulate_media(color_scheme=scheme)
-    # Charts take the scheme at the next look.
+    # Charts adopt the colour scheme when the page is loaded again.
     opened.reload()
     opened.get_by_text("chosen: λ = 1", exact=True).wait_for()
     take_screenshots(opened, f"tradeoff-{scheme}")

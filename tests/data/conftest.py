@@ -1,4 +1,4 @@
-"""A home of fairdash's for each test of this room, so that none meets the user's."""
+"""Each data test has its own fairdash home, so that no test changes the user's files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A publisher of data sets on this machine, which can misbehave."""
+"""A local server of data sets that can misbehave."""
 
 import http.server
 import threading
@@ -13,7 +13,7 @@ from fairdash.data import CATALOGUE, published
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Sends `body` whatever is asked for, and may refuse, lie about its length or stall."""
+    """Sends `body` for every request, and can refuse, state a wrong length or stall."""
 
     body = b""
     announced: int | None = None
@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A server that runs as long as the block."""
+    """A server that runs until the end of the block."""
     with Server(("127.0.0.1", 0), Handler) as running:
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -50,7 +50,7 @@ def serving() -> Iterator[Server]:
 
 
 def served_at(url: str, dataset_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a data set fetched from this address."""
+    """Let a data set be downloaded from this address."""
     entry = replace(CATALOGUE[dataset_id], download=url)
     monkeypatch.setattr(published, "CATALOGUE", {**CATALOGUE, dataset_id: entry})
 

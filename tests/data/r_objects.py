@@ -1,11 +1,11 @@
-"""R's serialised objects, written byte by byte: what `save` and `saveRDS` write, in any class."""
+"""Serialised R objects, written byte by byte as `save` and `saveRDS` do, with any class."""
 
 import struct
 from collections.abc import Sequence
 from typing import Any
 
 _NIL, _GLOBAL = struct.pack(">i", 254), struct.pack(">i", 253)
-#: R's missing whole number and missing text.
+#: R's codes for a missing integer and a missing text.
 NA = -(2**31)
 
 
@@ -20,14 +20,14 @@ def _symbol(name: str) -> bytes:
 
 
 def pairs(items: dict[str, bytes]) -> bytes:
-    """A chain of named objects."""
+    """R's pairlist of named objects."""
     return (
         b"".join(struct.pack(">i", 2 | 1 << 10) + _symbol(name) + each for name, each in items.items()) + _NIL
     )
 
 
 def vector(values: Sequence[Any], kind: str = "d", **attributes: bytes) -> bytes:
-    """A vector: of floats (d), whole numbers (i), texts (s) or objects (o), with attributes."""
+    """An R vector: of floats (d), whole numbers (i), texts (s) or objects (o), with attributes."""
     code = {"d": 14, "i": 13, "l": 10, "s": 16, "o": 19}[kind]
     flags = code | bool(attributes) << 9 | ("class" in attributes) << 8
     if kind in "sob":

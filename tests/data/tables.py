@@ -1,4 +1,4 @@
-"""Small tables that several tests of this room use."""
+"""Small tables that several data tests use."""
 
 import io
 import tracemalloc
@@ -18,14 +18,14 @@ ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 
 
 def policies(n: int = 60) -> pd.DataFrame:
-    """A table that can be used as it is."""
+    """A valid table."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "age": rng.integers(18, 90, n)})
     return frame.assign(rooms=rng.integers(1, 6, n), town=rng.choice(["Lyon", "Paris", "Brest"], n))
 
 
 def dataset_of(features: object, target: dict, sensitive: object, **roles: dict) -> Dataset:
-    """A data set of two tables; target, weight and other roles are a column each, as ``{name: cells}``."""
+    """A data set from two tables; target, weight and other roles are one column each, as ``{name: cells}``."""
     columns = {
         role: pd.Series(cells, name=name)
         for role, column in {"target": target, **roles}.items()
@@ -35,38 +35,38 @@ def dataset_of(features: object, target: dict, sensitive: object, **roles: dict)
 
 
 def all_features(frame: pd.DataFrame) -> Roles:
-    """The usual roles, and each other column is a feature."""
+    """The usual roles, with all other columns as features."""
     others = tuple(name for name in frame if name not in ("cost", "age"))
     return Roles(target="cost", sensitive=("age",), features=others)
 
 
 def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> Dataset:
-    """A data set of a table that stands below a header of one line."""
+    """A data set from a table whose header is one line."""
     return build_dataset(frame, roles, **{"name": "test", "lines": np.arange(2, len(frame) + 2)} | options)
 
 
 def unusable(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> DataError:
-    """What is said of a table of which no data set can be made."""
+    """The error message for a table that can't become a data set."""
     with pytest.raises(DataError) as caught:
         build(frame, roles, **options)
     return caught.value
 
 
 def refused(content: str | bytes, **options: object) -> ReadingError:
-    """What is said of a file that can't be read."""
+    """The error message for a file that can't be read."""
     with pytest.raises(ReadingError) as caught:
         read_table(content if isinstance(content, bytes) else content.encode(), **options)
     return caught.value
 
 
 def said(report: ReadingReport) -> str:
-    """What is said of a file that was read."""
+    """The messages of reading a file."""
     return "\n".join(report.sentences())
 
 
 @contextmanager
 def memory_below(most: float) -> Iterator[None]:
-    """Python takes fewer bytes than this inside."""
+    """Check that Python allocates fewer bytes than this inside the block."""
     tracemalloc.start()
     try:
         yield
@@ -76,7 +76,7 @@ def memory_below(most: float) -> Iterator[None]:
 
 
 def zipped(members: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip archive of these files."""
+    """A zip archive of the given files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in members.items():

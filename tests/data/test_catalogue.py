@@ -39,7 +39,7 @@ def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_use
     ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
     ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
 ])  # fmt: skip
-def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) -> None:
+def test_all_invalid_options_are_named_at_once(options: dict, columns: int) -> None:
     with pytest.raises(OptionError) as caught:
         load_dataset("household", **options)
     assert len(caught.value.problems) == columns
@@ -52,7 +52,7 @@ def test_an_unknown_data_set_is_refused_with_the_names_of_the_known_ones() -> No
 
 @pytest.mark.parametrize(("options", "mean"), [({}, 224), ({"spread": "variance"}, 220), ({"rooms": 5}, 246)])
 def test_the_mean_household_cost_equals_its_closed_form(options: dict, mean: float) -> None:
-    # The expectation in closed form, which the notes on the paper round to whole euros.
+    # The closed-form expectation, which the notes on the paper round to whole euros.
     age, building = (25, 100) if options.get("spread") != "variance" else (5, 10)
     n_rooms = options.get("rooms", 4)
     exact = 150 + 0.0005 * np.exp(0.07 * 120 + 0.07**2 / 2) / np.sqrt(1 + 2 * 0.07 * 0.25 * age) * np.exp(
@@ -102,7 +102,7 @@ def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path
     assert (roles.target, roles.sensitive, roles.weight) == (CENSUS_TARGET, (CENSUS_SENSITIVE,), None)
     left_out = {"CensusId", "County", "Poverty", "ChildPoverty", "Men", "Women"}
     assert not left_out & set(dataset.features)
-    # As in the authors' notebook: 30 numbers, and a column of 0 and 1 for each state, are 82 inputs.
+    # As in the authors' notebook, 30 numbers and a column of 0 and 1 for each state give 82 inputs.
     n_states = len(dataset.features["State"].cat.categories)
     assert dataset.features.shape[1] - 1 + n_states == 82
     raw = pd.read_csv(real_data / "census" / COUNTY_FILE).dropna()
@@ -154,7 +154,7 @@ def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from
 
 
 (FILE,) = CATALOGUE["motor"].files
-#: Policies that have a cost, and those that have a claim: 21 of the latter have no cost in the file.
+#: Numbers of policies with a cost and with a claim: 21 policies with a claim have no cost in the file.
 WITH_COST, WITH_CLAIM = 12_256, 12_277
 
 
@@ -163,7 +163,7 @@ _read_once = functools.cache(published._policies)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R's format takes seconds to read; the file is the same in every test."""
+    """Read the file once for all tests, because R's format takes seconds to read."""
     monkeypatch.setattr(published, "_policies", _read_once)
 
 
@@ -214,10 +214,10 @@ def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(b
     assert sample.n_rows == 36_311
     assert sample.fingerprint == again.fingerprint != other.fingerprint
     assert any("36,311 of 100,021 policies" in note for note in sample.notes)
-    # A subsequence: each policy at most as often as in the file, in the file's order.
+    # The sample is a subsequence: it has the file's order and no policy more often than the file.
     rows = iter(pd.util.hash_pandas_object(whole, index=False))
     assert all(row in rows for row in pd.util.hash_pandas_object(sample.table(), index=False))
-    # A sample of the whole file, not of its beginning.
+    # The sample comes from the whole file, not from its beginning.
     assert sample.target.mean() == pytest.approx(whole["Indtppd"].mean(), rel=0.05)
 
 
@@ -250,10 +250,10 @@ def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(s
         (archived({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
         (archived(PAYLOAD)[:-30], "not a complete zip"),
     ],
-    # A zip holds the time of day: two processes would give the tests two names.
+    # Zip files contain the time of day, so without ids two test processes would disagree on the test's name.
     ids=["changed", "one is missing", "cut off"],
 )
-def test_wrong_contents_are_refused_and_nothing_is_kept(server, tmp_path, body, words):
+def test_a_download_with_wrong_contents_is_refused_and_not_stored(server, tmp_path, body, words):
     server.body = body
     with pytest.raises(DownloadError, match=words) as caught:
         fetch_test(server, tmp_path)
@@ -281,7 +281,7 @@ def test_a_download_larger_than_the_limit_is_refused(server, tmp_path, monkeypat
 def test_an_offline_download_fails_with_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        # Bound but not listening: the connection is refused.
+        # The port is bound but nobody listens, so the connection is refused.
         served_at(f"http://127.0.0.1:{taken.getsockname()[1]}/crime.zip", "crime", monkeypatch)
         monkeypatch.delenv("FAIRDASH_DATA", raising=False)
         assert not CRIME.is_local()

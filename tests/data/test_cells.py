@@ -1,4 +1,4 @@
-"""Cells as insurers write them: money, percent, thousands and bands."""
+"""Notations in insurers' cells: money, percent, thousands separators and bands."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def column(*cells: str, **options):
     (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
     (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
 ])  # fmt: skip
-def test_money_and_percent_are_numbers_and_their_unit_is_kept(cells, numbers, unit):
+def test_cells_with_currency_or_percent_signs_become_numbers_and_the_unit_is_kept(cells, numbers, unit):
     values, report = column(*cells)
     assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
@@ -132,7 +132,7 @@ def test_a_sensitive_attribute_in_bands_is_replaced_by_its_rank_if_the_user_agre
     assert "“rooms” is used as the rank of its bands, from 1 to 6." in dataset.notes
 
 
-# Amounts as accounts write them: negative ones in brackets, zeros as a dash, open ends.
+# Accounting notation: negative amounts in brackets, a dash for zero, open-ended values.
 
 
 RNG = np.random.default_rng(3)
@@ -187,7 +187,7 @@ def test_a_placeholder_mark_among_numbers_is_reported_however_frequent_it_is(mar
 
 
 @pytest.mark.parametrize("words", [["soon", "-"], ["A"], ["-", "*"], ["M", "F"]])
-def test_words_and_mixed_marks_are_never_offered_as_zeros(words: list[str]) -> None:
+def test_words_and_mixed_marks_are_never_proposed_as_notations_for_zero(words: list[str]) -> None:
     cost = [*words * 100, *map(str, range(100, 300))]
     table, _ = read_table(text_of(cost=cost))
     assert "dash_zero" not in [way.kind for way in conversions(table["cost"])]
@@ -203,7 +203,7 @@ def test_an_open_ended_value_becomes_its_limit_when_the_conversion_is_chosen() -
     assert "35 cells with an open end, such as 90+, count as the limit" in notes[0]
 
 
-# Dates written as text: recognised in any order, and asked about where day and month could be swapped.
+# Dates written as text: every order is recognised, and the user decides where day and month could be swapped.
 
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "born"))
@@ -246,10 +246,10 @@ def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_m
 
 
 @pytest.mark.parametrize(("texts", "orders"), [
-    (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
+    (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same date in either order
     (["1.2.2019", "13.2.2019"], (DAY_FIRST,)), (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
     (["13.2.2019", "2.13.2019"], ()), (["30.2.2019"], ()), (["29.2.2020"], (DAY_FIRST,)),
-    (["31.12.19"], ()),  # of which century?
+    (["31.12.19"], ()),  # the century is unclear
     (["31 Dezember 2019"], ()), (["31.12.2019", "2019-12-31"], ()), ([" 31.12.2019"], (DAY_FIRST,)),
     ([], ()),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Codes for missing values among numbers and dates: which are said, which honest numbers are not, and the fix."""
+"""Codes for missing values among numbers and dates: which are reported, real values, and the fixes."""
 
 import io
 from dataclasses import replace
@@ -24,7 +24,7 @@ DAYS = pd.Timestamp("2015-01-01") + pd.to_timedelta(RNG.integers(0, 3000, N), "D
 
 
 def among(values: object, *codes: object, share: float = 0.05) -> pd.Series:
-    """Codes in a column, each in one of so many rows."""
+    """A column in which each code has this number of rows."""
     held, every = pd.Series(values, name="age"), round(1 / share)
     for k, code in enumerate(codes):
         held.iloc[k::every] = code
@@ -101,7 +101,7 @@ def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
     assert "“age”: 999 is a missing cell (30 rows)." in data.notes
 
 
-# Counts with an exposure: the target is the rate, so that averages are the true frequency.
+# Counts with an exposure: the target is the claim rate, so that averages are the true frequency.
 
 
 COLUMNS = {"sensitive": ("DrivAge",), "features": ("VehPower", "BonusMalus"), "weight": "Exposure"}
@@ -109,7 +109,7 @@ ROLES = Roles(target="ClaimNb", rate=True, **COLUMNS)
 
 
 def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
-    """Policies of very unequal length: new ones, with more claims a year, ran for a few weeks."""
+    """Policies of different durations: new ones have more claims per year and ran for a few weeks only."""
     rng = np.random.default_rng(seed)
     exposure = rng.choice([0.05, 0.25, 1.0], n)
     ends = {"DrivAge": (18, 80), "VehPower": (4, 12), "BonusMalus": (50, 120)}
@@ -119,12 +119,12 @@ def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
     return frame.assign(ClaimNb=rng.poisson(rate * exposure))
 
 
-def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
+def test_the_target_is_the_claim_rate_and_its_weighted_mean_is_the_true_frequency() -> None:
     frame = claims()
     dataset = build_dataset(frame, ROLES, name="claims")
     frequency = frame["ClaimNb"].sum() / frame["Exposure"].sum()
     assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(frequency)
-    # What averaging the counts by exposure gave instead.
+    # An exposure-weighted average of the counts would give another value.
     assert np.average(frame["ClaimNb"], weights=frame["Exposure"]) != pytest.approx(frequency, rel=0.1)
     assert dataset.per_exposure
     assert (dataset.roles, dataset.label("ClaimNb")) == (ROLES, "ClaimNb (per unit of exposure)")
@@ -160,7 +160,7 @@ COSTS = replace(ROLES, target="ClaimAmount")
 
 
 def with_recoveries(n: int = 4000) -> pd.DataFrame:
-    """Costs of claims, of which every fortieth is a recovery: below zero, in rows 7, 407, …."""
+    """Claim costs, of which every fortieth is a recovery below zero, in rows 7, 407, …."""
     frame = claims(n).drop(columns="ClaimNb")
     rng = np.random.default_rng(3)
     cost = np.where(rng.random(n) < 0.15, rng.gamma(1.5, 600, n).round(2), 0.0)

@@ -94,7 +94,7 @@ def test_invalid_parts_of_a_data_set_are_refused(changes: dict, words: str) -> N
         Dataset(**parts(**changes))
 
 
-def test_the_fingerprint_depends_on_the_content_alone_and_differs_after_any_change_of_it() -> None:
+def test_the_fingerprint_depends_only_on_the_content_and_changes_with_every_change_of_the_content() -> None:
     first = Dataset(**parts()).fingerprint
     assert len(first) == 64
     assert Dataset(**parts(name="other", title="T", notes=("n",), units={"age": "a"})).fingerprint == first
@@ -134,7 +134,7 @@ def test_drawn_rows_are_distinct_sorted_and_determined_by_the_seed():
     assert (np.diff(rows) > 0).all()
     assert np.array_equal(rows, draw_rows(DATASET, 500, random_state=3))
     assert not np.array_equal(rows, draw_rows(DATASET, 500, random_state=4))
-    # No part of the table is drawn more often: quarters hold about 125 each.
+    # All quarters of the table are drawn equally often, about 125 times each.
     assert np.abs(np.histogram(rows, 4, (0, 3000))[0] - 125).max() < 40
 
 
@@ -152,12 +152,12 @@ def test_single_rows_are_drawn_if_there_are_only_a_few_large_groups():
     assert (len(rows), len(np.unique(few[rows]))) == (800, MIN_GROUPS // 4)
 
 
-def test_a_problem_lists_five_lines_and_indicates_that_more_follow():
+def test_a_reported_problem_lists_five_line_numbers_and_indicates_that_there_are_more():
     found = Problem(what="They are empty", hint="Fill them.", column="age", lines=(2, 3, 4, 5, 6, 7))
     assert str(found) == "Column “age”: they are empty (lines 2, 3, 4, 5, 6, …). Fill them."
 
 
-# Classes as sensitive columns: how they are read, encoded and said, and what is refused.
+# Classes as sensitive columns: how they are read, coded and described, and which are refused.
 
 
 SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.02}

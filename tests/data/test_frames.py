@@ -1,4 +1,4 @@
-"""Frames of other libraries and kinds of columns, in an audit: bands, categories, row numbers, wide integers."""
+"""Data frames of other libraries and unusual columns in an audit: bands, categories, wide integers."""
 
 import decimal
 
@@ -30,7 +30,9 @@ def audited(frame: object, **options: object) -> fd.AuditResult:
     (pd.Categorical(AGE // 20), ""),
     ([decimal.Decimal(int(age)) for age in AGE], ""),
 ], ids=["bands", "top code", "intervals", "categories of numbers", "decimals"])  # fmt: skip
-def test_a_sensitive_attribute_of_any_column_type_is_audited_in_its_order(ages: object, words: str) -> None:
+def test_a_sensitive_attribute_of_any_column_type_is_audited_in_the_order_of_its_values(
+    ages: object, words: str
+) -> None:
     result = audited(TABLE.assign(age=ages))
     assert result.verdict == "above"
     assert not words or any(words in note for note in result.notes)
@@ -52,7 +54,7 @@ UNSIGNED = pa.DictionaryArray.from_arrays(pa.array(RNG.integers(0, 2, N), pa.uin
 ], ids=[
     "polars", "polars wide", "polars category", "arrow", "arrow unsigned", "lists", "number", "arrow types"
 ])  # fmt: skip
-def test_a_frame_of_any_library_is_audited(frame: object) -> None:
+def test_a_data_frame_of_any_supported_library_can_be_audited(frame: object) -> None:
     assert audited(frame).verdicts["value"][0] == pytest.approx(audited(TABLE).verdicts["value"][0], rel=1e-4)
 
 
@@ -66,7 +68,7 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
     assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
 
 
-# Probabilities of classes as they come: rounded, in per cent, and rows without any.
+# Class probabilities as users supply them: rounded, in per cent, and with rows without probabilities.
 
 
 P = RNG.dirichlet([2, 2, 2], N)

@@ -1,4 +1,4 @@
-"""Tables as they come: a title above the header, totals and notes below, in texts and in workbooks."""
+"""Unedited tables: a title above the header, totals and notes below, in text files and in workbooks."""
 
 import numpy as np
 import pandas as pd
@@ -69,11 +69,11 @@ def test_the_user_can_choose_the_header_row_and_keep_the_rows_below_the_table(wr
 
 @pytest.mark.parametrize("write", [book, rectangular])
 @pytest.mark.parametrize("rows", [
-    [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # names that are missing are no title
-    [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # a brand of petrol
-    [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # cells that are missing are no note
+    [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # missing names are not a title
+    [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # “Total” is also a brand of petrol
+    [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # missing cells are not a note
     [["a", "b", "c"], [1, 2, 3], ["", "", 4]],
-    [["a", "b", "c"], ["Total", 1, 2]],  # the only row
+    [["a", "b", "c"], ["Total", 1, 2]],  # “Total” is the only row
 ])  # fmt: skip
 def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) -> None:
     frame, report = read_table(write(rows))
@@ -99,7 +99,8 @@ def test_progress_of_reading_is_reported() -> None:
     assert len(heard) == 5, "told to whoever listens, while they do"
 
 
-# Layouts of publishers and of R, and columns whose values are not what they look like, from file to fix.
+# Layouts of publishers and of R, and columns whose values have another meaning than their type, with the
+# fixes.
 
 
 AGES = [*map(str, range(110)), "110+"]
@@ -130,7 +131,7 @@ def test_a_column_whose_cells_contain_spaces_is_read_as_one_column() -> None:
         assert read_table(text.encode())[0].shape[1] == 1
 
 
-def test_eurostat_keys_become_columns_and_flags_behind_numbers_are_left_out() -> None:
+def test_eurostat_keys_become_columns_and_flags_after_numbers_are_left_out() -> None:
     rows = "".join(f"A,NR,Y{age},DE\t{age}00 \t{age}5.5 p\t: \n" for age in range(1, 40))
     table, report = read_table(f"freq,unit,age,geo\\TIME_PERIOD\t2019 \t2020 \t2021 \n{rows}".encode())
     assert list(table.columns) == ["freq", "unit", "age", "geo", "2019", "2020", "2021"]
@@ -155,14 +156,14 @@ def test_a_first_row_of_missing_or_unknown_values_is_kept_as_data(first: str) ->
     assert len(read_table(f"age,price,zone\n{first}\n{rows}".encode())[0]) == 32
 
 
-def test_errors_of_formulas_are_missing_and_counted() -> None:
+def test_cells_with_formula_errors_become_missing_and_are_counted() -> None:
     rows = "".join(f"{k},{'#DIV/0!' if k % 10 == 0 else k / 2}\n" for k in range(40))
     table, report = read_table(f"age,ratio\n{rows}".encode())
     assert table["ratio"].isna().sum() == 4
     assert "Missing cells: 4 marked “#DIV/0!”." in report.sentences()
 
 
-def test_dates_written_as_numbers_are_reported_and_become_an_age() -> None:
+def test_dates_written_as_numbers_are_reported_and_can_be_converted_to_an_age() -> None:
     born = [19400101 + 10000 * (k % 60) + 100 * (k % 12) + k % 28 for k in range(80)]
     table, report = read_table(pd.DataFrame({"birth": born, "price": range(80)}).to_csv(index=False).encode())
     assert "“birth” holds dates written as numbers, such as 19400101" in " ".join(report.notes)
@@ -187,7 +188,9 @@ def test_dates_written_as_numbers_are_reported_and_become_an_age() -> None:
     ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
     ("days since start date", range(18_934, 18_994), ""), ("cover", ["total", "partial"] * 30, ""),
 ])  # fmt: skip
-def test_days_as_numbers_and_totals_among_levels_are_reported(name: str, cells: object, words: str) -> None:
+def test_columns_of_day_numbers_and_levels_that_are_totals_are_reported(
+    name: str, cells: object, words: str
+) -> None:
     held = pd.Series(list(cells), name=name)
     said = " ".join(doubts_about(held))
     assert words in said

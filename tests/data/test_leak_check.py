@@ -1,4 +1,4 @@
-"""The leak check: what is left out for certain, what is only warned of, and what honest columns get."""
+"""The leak check: columns that are left out, columns that only raise a warning, and legitimate columns."""
 
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -30,7 +30,7 @@ from tests.tiers import few
 
 @pytest.mark.variant
 @pytest.mark.parametrize("case", list(tables()), ids=lambda case: case[0])
-def test_planted_leaks_are_found_and_honest_tables_have_no_findings(case) -> None:
+def test_simulated_leaks_are_found_and_tables_without_leaks_have_no_findings(case) -> None:
     _, kind, frame, roles, planted = case
     found = fd.check_data(frame, **roles)
     assert set(found.certain if kind == "certain" else found.suspect) == planted
@@ -44,7 +44,7 @@ def test_planted_leaks_are_found_and_honest_tables_have_no_findings(case) -> Non
     pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 35), id="rescaled"),
     pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
 ])  # fmt: skip
-def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(rounded) -> None:
+def test_a_rounded_copy_of_the_target_is_found_even_if_most_rounded_values_are_rare(rounded) -> None:
     y = pd.Series(np.random.default_rng(1).lognormal(8, 1.2, 3000)).round(2)
     assert target_leak(rounded(y), y) == CLASSES
     noise = np.random.default_rng(2).normal(0, 40, len(y))
@@ -66,14 +66,15 @@ def test_a_column_whose_missing_cells_reveal_the_target_is_a_leak() -> None:
     assert target_leak(settled, claim) == KNOWN_WITHOUT_ZERO
     date = pd.Series(pd.Timestamp("2024-05-01"), index=claim.index).where(claim == 1)
     assert target_leak(date, claim) == MISSING_WITH_ZERO
-    # By chance no cell is known in a row with a claim; nor is one that goes with fewer claims a leak.
+    # Rare cells, of which none is in a row with a claim by chance, are no leak; cells in rows without claims
+    # are none either.
     assert target_leak(pd.Series(1.0, index=claim.index).where(rng.random(5000) < 0.004), claim) is None
     safe = pd.Series(rng.normal(size=5000)).where((claim == 0) & (rng.random(5000) < 0.05))
     assert target_leak(safe, claim) is None
 
 
 def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
-    """No car that stands still has an accident; the others' miles are all different and say nothing."""
+    """A car that stands still has no accident, and all other mileages are different and unrelated to claims."""
     rng = np.random.default_rng(0)
     miles = pd.Series(np.where(rng.random(20_000) < 0.1, 0.0, rng.gamma(3, 4000, 20_000)))
     claims = pd.Series(rng.poisson(0.05, 20_000) * (miles > 0)).astype(float)
@@ -82,13 +83,13 @@ def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
 
 
 def test_a_column_is_suspect_only_if_it_predicts_counts_better_than_chance_allows() -> None:
-    """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
+    """Next year's premium reveals claims only together with the tariff's columns; a gamma risk is no leak."""
     rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
     risk = rng.gamma(1, 1, n)
     claims = rng.poisson(0.9 * risk)
     frame = pd.DataFrame({"age": age, "power": power, "claims": claims})
-    # As much as can be known of a customer before: the risk itself.
+    # The risk itself: the most that can be known about a customer in advance.
     honest = frame.assign(score=np.log(risk).round(2))
     assert fd.check_data(honest, target="claims", sensitive="age").findings == ()
     premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.025, n))
@@ -117,7 +118,7 @@ def test_missing_columns_are_refused_and_results_are_frozen() -> None:
         found.n = 3  # type: ignore[misc]
 
 
-# The committed table of such tables stands below; its file of R takes seconds to read.
+# The committed table of known leaks is tested below; its R file takes seconds to read.
 @pytest.mark.parametrize("target", few(["ClaimAmount", "ClaimInd"]))
 def test_leaks_are_found_without_false_alarms_in_a_real_motor_portfolio(real_data, target) -> None:
     frame, _ = fd.read_table(real_data / "motor" / "freMPL1.rda")
@@ -144,7 +145,7 @@ def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
     assert not others.loc[others["kind"] == "honest", ["loses_a_column", "warned"]].to_numpy().any()
 
 
-# Parts of a price or of a target: columns that add up to it.
+# Components of a price or target: columns whose sum it is.
 
 
 @pytest.mark.every_case
@@ -160,7 +161,7 @@ def test_components_of_a_price_or_target_are_found_without_false_alarms(maker) -
 
 @pytest.fixture
 def premiums() -> pd.DataFrame:
-    """Liability follows the age, hull does not; a row without hull has an empty cell."""
+    """Liability depends on age and hull doesn't; a row without hull has an empty cell."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, 1500), rng.integers(4, 15, 1500)
     liability = (180 + 3.0 * (80 - age)).round(2)
@@ -190,7 +191,7 @@ def test_no_sum_is_found_when_rows_are_few_or_do_not_add_up(premiums) -> None:
     assert find_sums(premiums.assign(price=np.nan), "price", ["liability", "hull"]) == ()
 
 
-def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
+def test_a_subtotal_and_its_components_are_all_found_in_any_column_order() -> None:
     rng = np.random.default_rng(2)
     parts = pd.DataFrame(rng.gamma(2, 80, (1200, 5)), columns=list("abcde"))
     table = parts.assign(ab=parts["a"] + parts["b"], all=parts.sum(axis=1)).round(2)
@@ -215,11 +216,12 @@ def test_components_of_a_price_are_excluded_or_reported_wherever_roles_are_chose
     assert f"“liability” gives the price away and is not a feature: {why}." in notes
 
 
-# Policies with several rows: ids are found by what their rows share, and nothing else is taken for one.
+# Policies with several rows: ids are recognised by the values that their rows share, and other columns are
+# not.
 
 
 def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
-    """A portfolio over years, in which some policies begin late, without an id."""
+    """A portfolio over several years without an id, in which some policies begin late."""
     rng = np.random.default_rng(0)
     policy = np.repeat(np.arange(n), rng.integers(1, years + 1, n))
     year = pd.Series(policy).groupby(policy).cumcount().to_numpy()
@@ -247,7 +249,7 @@ def test_places_models_dates_ages_and_amounts_are_not_taken_for_policy_ids(names
 
 
 def test_a_tariff_cell_number_is_not_taken_for_a_policy_id() -> None:
-    """Rows of one cell agree in all factors, but cells differ much in size."""
+    """Rows of one tariff cell agree in all factors, but the sizes of cells differ much."""
     frame = book(3000, years=1)
     weight = np.random.default_rng(1).pareto(1.0, 300) + 0.05
     cell = np.random.default_rng(2).choice(300, len(frame), p=weight / weight.sum())
@@ -268,7 +270,7 @@ def test_a_column_named_as_policy_number_is_accepted_as_id_if_its_values_repeat(
         assert (given.group, "k" in given.features) == ("k", False)
 
 
-def test_bounds_of_an_exposure_are_found_beside_missing_huge_and_constant_columns():
+def test_start_and_end_of_the_exposure_are_found_despite_missing_huge_or_constant_columns():
     rng = np.random.default_rng(0)
     begin, term = rng.integers(0, 5000, 400) * 1.0, rng.uniform(0.1, 1, 400)
     noise = {f"x{k}": rng.normal(size=400) for k in range(20)}

@@ -28,7 +28,7 @@ TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()
 
 
 def told(value: object) -> str:
-    """A case's name: never the bytes, which may hold the time of day (two processes must agree)."""
+    """Name a test case without its bytes, which may contain the time of day and differ between processes."""
     return value if isinstance(value, str) else "content"
 
 
@@ -72,7 +72,7 @@ def test_unreadable_archives_are_refused_with_the_reason(content: bytes, words: 
 
 def test_a_password_protected_archive_is_refused() -> None:
     content = bytearray(zipped({"x.csv": TABLE}))
-    # The flag for a password, in the file's own header and in the archive's list.
+    # Set the flag for a password in the header of the file and in the directory of the archive.
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
     assert "locked with a password" in str(refused(bytes(content)))
@@ -86,16 +86,18 @@ def test_a_decompression_bomb_is_refused_at_the_size_limit(pack, monkeypatch):
     bomb = pack(b"1" * 40_000_000)
     assert len(bomb) < 200_000
     monkeypatch.setattr(limits, "MAX_FILE", 10**6)
-    # 40 MB inside, and xz has a dictionary of 8 MB of its own.
+    # The archive unpacks to 40 MB, and xz needs 8 MB for its dictionary.
     with memory_below(16e6):
         assert "The file has more than 1 MB when it is unpacked" in str(refused(bomb))
 
 
 @pytest.mark.bad_input(20)
-def test_a_false_size_in_an_archive_does_not_lift_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_size_stated_in_an_archive_does_not_circumvent_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     content = b"1,2\n" * 1_000_000
     packed = bytearray(zipped({"x.csv": content}))
-    # The unpacked size as the archive's list has it.
+    # The unpacked size, as stated in the directory of the archive.
     place = packed.index(b"PK\x01\x02") + 24
     packed[place : place + 4] = (10).to_bytes(4, "little")
     monkeypatch.setattr(limits, "MAX_FILE", 10**6)
@@ -110,7 +112,7 @@ def test_random_bytes_after_an_archive_signature_are_refused_without_a_crash() -
                 read_table(head + rng.bytes(rng.integers(0, 400)))
 
 
-# Files that hold a table in a way that is not read here: the words name what they are, and the next step.
+# Unsupported files that contain a table: the message names their format and the next step.
 
 
 def test_a_folder_of_parquet_files_is_refused_by_name(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_a_text_file_whose_header_begins_with_orc_is_read_as_text() -> None:
     assert read_table(b"ORCHARD,b\n1,2\n")[0]["ORCHARD"].tolist() == [1]
 
 
-# Text without quotes is cut by bytes: the same as what the careful way gives, or left to it.
+# The fast reader splits text without quotes by bytes: it gives the table of the careful reader, or declines.
 
 
 def careful(content: bytes, encoding: str, **how):
@@ -132,7 +134,7 @@ def careful(content: bytes, encoding: str, **how):
 
 
 def same(content: bytes, encoding: str, **how) -> bool:
-    """Whether the quick way took it; what it then gives equals what the careful way gives."""
+    """Return True if the fast reader accepts the text; its table must equal that of the careful reader."""
     found = cut_plain(content, encoding, **how)
     if found is None:
         return False
@@ -148,7 +150,7 @@ def same(content: bytes, encoding: str, **how) -> bool:
 @pytest.mark.parametrize(("below", "keep_below"), [
     ("", False), ("\n\n", False), ("Total;99;", False), ("\nSource: us\n", False), ("Total;99;", True),
 ])  # fmt: skip
-def test_the_fast_text_reader_agrees_with_the_careful_one(title, below, keep_below, encoding) -> None:
+def test_the_fast_and_the_careful_text_reader_give_the_same_table(title, below, keep_below, encoding) -> None:
     rows = "prix;âge;ville\n40;9.5;Lyon\n 7 ;é;x y\r\n\n41;;\n;;\n\r\nTotal;99;\n" + "40;9.5;Lyon\n" * 20
     assert same(f"{title}{rows}{below}".encode(encoding), encoding, delimiter=";", keep_below=keep_below)
 
@@ -158,7 +160,9 @@ def test_the_fast_text_reader_agrees_with_the_careful_one(title, below, keep_bel
     ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
     (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
 ])  # fmt: skip
-def test_the_fast_text_reader_declines_text_that_needs_the_careful_one(content: bytes, encoding: str) -> None:
+def test_the_fast_text_reader_declines_text_that_needs_the_careful_reader(
+    content: bytes, encoding: str
+) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
 
@@ -184,15 +188,16 @@ def test_tables_are_read_the_same_with_and_without_pyarrow(table, monkeypatch):
         monkeypatch.setattr(module, "has", lambda _: False)
     slow, said = fd.read_table(table.encode())
     assert report.sentences() == said.sentences()
-    # How pandas keeps text is its own affair.
+    # pandas may store text in different types.
     of_text = {name: object for name in frame if frame[name].dtype.kind not in "iufbM"}
     assert_frame_equal(frame.astype(of_text), slow.astype(of_text))
 
 
-# Frames written in any dialect are read back exactly, or refused in plain words.
+# Frames written in any CSV dialect are read back exactly, or refused with a clear message.
 
 
-# Every text begins like a word, so that none reads as a number, a date, a truth value or a missing mark.
+# Every text begins with a letter, so that none is parsed as a number, a date, a truth value or a missing
+# mark.
 TRICKY = ["Lyon", "w;x", "w, x", "w\tx", "w|x", 'w"x', "w\nx", "w ", "w\u00a0"]
 WORDS = st.sampled_from(TRICKY) | st.text(
     st.characters(codec="cp1252", exclude_categories=["Cc"]), max_size=8
@@ -200,7 +205,7 @@ WORDS = st.sampled_from(TRICKY) | st.text(
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
 wholes = st.integers(-(2**53) + 1, 2**53 - 1)
 days = st.dates(datetime.date(1000, 1, 1), datetime.date(9999, 12, 31)).map(pd.Timestamp)
-# Codes that look like numbers: they come back as they stand.
+# Codes that look like numbers must be read back unchanged.
 codes = st.from_regex(r"0[0-9]{1,6}", fullmatch=True)
 long_ids = st.integers(2**53, 2**90).map(str)
 
@@ -231,7 +236,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 )
 def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(frame, encoding, told, **how):
     content = frame.to_csv(index=False, date_format="%Y-%m-%d", **how).encode(encoding)
-    # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
+    # Detected options must equal the given options, except decimal marks where 1.234 has two meanings.
     options = {"encoding": encoding, "delimiter": how["sep"], "decimal": how["decimal"]} if told else {}
     got, report = read_table(content, **options)
     assert (report.delimiter, list(got)) == (how["sep"], list(frame))
@@ -248,6 +253,6 @@ def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(frame, encoding
 
 
 def ends_like_a_note(frame: pd.DataFrame) -> bool:
-    """Whether the last row is one text alone in the first column, below an empty one."""
+    """Return True if the last row is one text in the first column, below an empty cell."""
     there = frame.notna().to_numpy()
     return bool(there[-1, 0]) and there[-1].sum() == 1 and not there[-2].any()

@@ -1,4 +1,4 @@
-"""Who carries the sensitive attribute: values, corrected p-values, categories, and all features together."""
+"""Features that reveal the sensitive attribute: values, corrected p-values, and categories."""
 
 import numpy as np
 import pytest

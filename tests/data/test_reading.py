@@ -33,7 +33,7 @@ def test_text_encodings_are_detected_and_reported(encoding: str, name: str, line
 @pytest.mark.bad_input(2)
 def test_text_that_does_not_fit_its_encoding_is_refused() -> None:
     assert refused("a,b\n1,2\né,3\n".encode("cp1252"), encoding="utf-8").problems[0].lines == [3]
-    # 0x81 is no character in Windows-1252.
+    # Windows-1252 has no character 0x81.
     assert "neither UTF-8 nor Windows-1252" in str(refused(b"a,b\n\x81\xe9,2\n"))
     frame, report = read("a,b\nł,1\n".encode("iso-8859-2"), encoding="latin2")
     assert (frame["a"].tolist(), report.encoding) == (["ł"], "iso8859-2")
@@ -58,7 +58,7 @@ def test_delimiters_are_detected_and_reported(delimiter: str, name: str) -> None
     frame, report = read("\n".join(delimiter.join(row) for row in rows))
     assert (frame["note"].tolist(), report.delimiter) == (["a, b; c | d", "x"], delimiter)
     assert name in said(report)
-    # Decimal commas and unquoted ones do not win over semicolons.
+    # With semicolons as delimiters, decimal commas and unquoted commas are not taken for delimiters.
     assert read("a;b;c\n" + "1,5;2,5;3,5\n" * 20)[0].shape == (20, 3)
     assert read("name;age\n" + "Doe, Jane;40\n" * 20)[0].shape == (20, 2)
 
@@ -84,7 +84,7 @@ EITHER = "“a” stays text: its cells may be decimals with three digits, or th
 
 @pytest.mark.bad_input(19)
 @pytest.mark.parametrize(("text", "words"), [
-    ("a;b\n1.234;2,5\n300;1\n", EITHER),  # decimals take the comma, so the point may separate thousands
+    ("a;b\n1.234;2,5\n300;1\n", EITHER),  # the decimal mark is a comma, so the point may separate thousands
     ('a,b\n"1,234",2.5\n"300",1\n', EITHER),
     *((f"a;b\n1{mark}234;2\n12{mark}345{mark}678,5;3\n7;4\n", THOUSANDS) for mark in " \u202f’"),
     ("a;b\n1,5;2\n2.5;3\n", "its decimal marks differ"),
@@ -114,7 +114,7 @@ def test_rows_of_another_width_are_refused_with_lines_and_widths() -> None:
     ("text", "line"),
     [('a,b\n1,2\n3,"x\n4,5\n6,7\n', 3), ('a,b\n1,2\n3,"x"y\n', 3), ('a,b\n"1\n2",2\n3,"x\n', 4), ('"a,b\n1,2\n', 1)],
 )  # fmt: skip
-def test_an_open_quote_is_located(text: str, line: int) -> None:
+def test_an_unclosed_quote_is_reported_with_its_position(text: str, line: int) -> None:
     error = refused(text, delimiter=",")
     assert error.problems[0].lines == [line]
     assert "quote" in str(error)
@@ -202,7 +202,7 @@ def test_infinite_values_are_refused_with_their_line_numbers() -> None:
 
 
 @pytest.mark.bad_input(16)
-def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
+def test_a_column_with_one_non_numeric_cell_stays_text_and_the_cell_is_reported() -> None:
     frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
     assert (frame["a"].tolist()[:3], len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes)) == (["1", "about 3", "4"], 0)
     assert frame["a"].isna().tolist() == [False, False, False, True]
@@ -210,7 +210,7 @@ def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
 
 
 @pytest.mark.bad_input(17)
-def test_missing_marks_are_counted_and_can_be_changed() -> None:
+def test_marks_for_missing_cells_are_counted_and_can_be_changed() -> None:
     text = "country,n\nNA,1\nFR, NA \n,?\nNaN,3\n"
     frame, report = read(text)
     assert (frame.isna().sum().tolist(), report.missing_found) == ([3, 2], {"NA": 2, "": 1, "NaN": 1, "?": 1})
@@ -243,7 +243,7 @@ def test_text_columns_are_converted_to_the_type_of_their_cells() -> None:
     rows = frame[["whole", "real", "power", "truth"]].to_numpy().tolist()
     assert rows == [[1, 0.5, 1000, True], [-2, 5, 0.002, False]]
     assert frame["time"].iloc[1] == pd.Timestamp("2020-01-01 10:30:15.25")
-    # No date, digits of other scripts, Python's notation.
+    # An invalid date, digits of other scripts, and Python's number formats.
     frame, _ = read("a,b,c,d,e\n١٢,1_000,0x10,1e,2021-02-30\n٣,2_000,0x11,2e,2021-02-28\n")
     assert all(pd.api.types.is_string_dtype(frame[name]) for name in frame)
     frame, report = read("a,b\ntrue,2\n,3\nfalse,4\n")

@@ -1,4 +1,4 @@
-"""Parquet, Excel and R: what their cells are, what is refused, and before what."""
+"""Parquet, Excel and R files: the types of their cells, refusals, and checks before the cells are read."""
 
 import contextlib
 import datetime
@@ -108,7 +108,7 @@ def test_duplicate_parquet_names_are_numbered_if_the_user_agrees_and_blank_names
 
 
 @pytest.mark.bad_input(10, 20)
-def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parquet_bomb_is_refused_from_the_size_in_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
     assert len(content) < 100_000
     monkeypatch.setattr(limits, "MAX_PARQUET_CELLS", 7_999_999)
@@ -144,7 +144,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_a_sheet_is_read_with_its_types() -> None:
+def test_an_excel_sheet_is_read_with_the_types_of_its_cells() -> None:
     got, report = read_table(workbook({"Tab": ROWS}), name="x.xlsx")
     assert got["cost"].tolist()[::2] == [10.5, 3]
     assert got[["cost", "town"]].isna().to_numpy().tolist() == [[False, False], [True, True], [False, True]]
@@ -194,7 +194,7 @@ def test_formulas_without_stored_results_are_refused_with_advice_to_save_again()
     bad = [["a", "b"], [1, formula("A2*2")], [2, formula("A3*2", 4)], [3, formula("A4*2")]]
     text = refused(workbook({"Tab": bad}))
     assert all(words in text for words in ("Column B", "2 places; lines 2, 4", "save it again"))
-    # On a sheet that is not read it is no matter.
+    # The fault is on another sheet, which is not read.
     assert len(read_table(workbook({"Tab": good, "Other": bad}))[0]) == 2
     empty_text = [["a", "b"], [1, lambda place: f'<c r="{place}" t="str"><f>""</f><v></v></c>'], [2, "x"]]
     assert read_table(workbook({"Tab": empty_text}))[0]["b"].isna().tolist() == [True, False]
@@ -245,7 +245,7 @@ def test_empty_or_damaged_workbooks_are_refused_with_the_reason() -> None:
 def written_by_rdata(folder: Path, **frames: pd.DataFrame) -> bytes:
     import rdata
 
-    # pandas' own strings are unknown to the writer.
+    # The writer does not support the string type of pandas.
     plain = {
         name: frame.astype({c: object for c in frame if not pd.api.types.is_numeric_dtype(frame[c])})
         for name, frame in frames.items()
@@ -277,19 +277,19 @@ def test_damaged_r_files_are_refused_as_damaged(tmp_path: Path) -> None:
         broken = bytearray(inside)
         for place in rng.integers(8, len(broken), 8):
             broken[place] = rng.integers(256)
-        # Read or refused, but never a fault of another kind.
+        # The file is read or refused, and raises no other error.
         with contextlib.suppress(ReadingError):
             read_table(bytes(broken))
 
 
-# Columns of R's classes: each is what R shows, or is left out by name.
+# Columns of R's classes are read as R displays them, or left out by name.
 
 
 NAN = float("nan")
 
 
 def long(*numbers: int) -> list[float]:
-    """bit64's storage of whole numbers: the same eight bytes as floats."""
+    """Whole numbers as bit64 stores them: their eight bytes are those of a float."""
     return list(struct.unpack(f"{len(numbers)}d", struct.pack(f"{len(numbers)}q", *numbers)))
 
 

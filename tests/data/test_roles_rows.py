@@ -1,4 +1,4 @@
-"""Choosing roles: every row of that table of bad inputs, with the fixes that are offered."""
+"""Choosing roles: every row of this section of the table of bad inputs, with the proposed fixes."""
 
 import json
 import re
@@ -135,7 +135,7 @@ def test_zeros_and_heavy_tails_of_the_target_are_reported_and_nothing_is_clipped
         assert target_remarks(pd.Series(usual, name="y")) == ()
     frame = policies(200).assign(cost=cost[:200])
     assert build(frame).target.tolist() == cost[:200].tolist()
-    # Beyond the quantile stand two rows: it would tell of single persons.
+    # Only two rows exceed the quantile, so a sentence about them would describe single persons.
     assert "beyond" not in "".join(target_remarks(pd.Series(cost[:200], name="cost")))
 
 
@@ -164,7 +164,7 @@ def test_numbers_are_parsed_in_each_supported_notation(text: str, number: float 
     assert np.isnan(got) if number is None else got == number
 
 
-def test_all_problems_come_at_once_each_with_its_fixes() -> None:
+def test_all_problems_are_reported_together_with_their_fixes() -> None:
     frame = policies(70).astype({"age": float}).assign(years=1.0, born=policies(70)["age"] * 2)
     frame.loc[0, "cost"] = np.nan
     frame.loc[1, "age"] = np.inf
@@ -180,7 +180,7 @@ def test_all_problems_come_at_once_each_with_its_fixes() -> None:
 # An existing prediction and a row id.
 
 
-def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
+def test_an_existing_prediction_and_a_row_id_are_stored_with_the_data_set() -> None:
     frame = policies(70).assign(price=np.linspace(1, 2, 70), id=[f"P{i}" for i in range(70)])
     frame.loc[3, "cost"] = np.nan
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price", row_id="id")
@@ -204,7 +204,7 @@ def test_an_existing_prediction_may_be_constant_but_not_have_missing_cells() -> 
 
 
 @pytest.mark.parametrize("part", ["prediction", "row_id", "weight"])
-def test_prediction_row_id_and_weight_have_no_second_role(part: str) -> None:
+def test_a_prediction_row_id_or_weight_column_cannot_have_a_second_role(part: str) -> None:
     for column in ("cost", "age", "rooms"):
         roles = Roles(target="cost", sensitive=("age",), features=("rooms",), **{part: column})
         assert "as well" in str(problems_of(policies(), roles)[0])
@@ -292,7 +292,7 @@ def test_numbers_beyond_single_precision_are_rescaled() -> None:
     assert np.corrcoef(dataset.target, frame["cost"] / 1e200)[0, 1] == pytest.approx(1)
 
 
-def test_text_columns_are_taken_for_identifiers_by_share_and_number_of_their_levels() -> None:
+def test_text_columns_with_too_many_levels_are_taken_for_identifiers() -> None:
     def levels(n_levels: int, n_rows: int) -> str | None:
         return exclusion_reason(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
 
@@ -323,7 +323,7 @@ def test_a_column_profile_states_kind_counts_and_histogram_for_each_kind_of_colu
     assert (got["nullable"].maximum, got["huge"].mean) == (3, np.inf)
 
 
-def test_means_in_column_profiles_are_weighted_by_exposure_but_those_of_totals_are_not() -> None:
+def test_means_in_column_profiles_are_weighted_by_exposure_except_means_of_totals() -> None:
     frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
     got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
     assert (got["rate"], got["power"], got["years"]) == (0.25 * 4 / 1.25, (1 + 0.75 + 10) / 3.25, 3.25 / 3)

@@ -1,4 +1,4 @@
-"""Files of SAS, Stata and SPSS: what their cells become, and what is refused in words."""
+"""Files of SAS, Stata and SPSS: the values of their cells, and refusals."""
 
 import contextlib
 import gzip
@@ -19,7 +19,7 @@ from fairdash.tables.readers.reading import file_contents
 from tests.data.tables import refused
 from tests.tiers import few
 
-#: Made by SAS, Stata and SPSS, for pyreadstat's tests.
+#: Test files of pyreadstat, written by SAS, Stata and SPSS.
 FILES = Path(__file__).with_name("statistics")
 DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01"]
 TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10"]
@@ -28,7 +28,7 @@ LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parser in this process: files that can't crash it need none of their own, which loads pandas again."""
+    """Run the parser in this process, because files that can't crash it need no separate process."""
 
     def child(parser: str, source: Path, target: Path) -> object:
         bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, statistics_packages.MAX_CHILD_MEMORY)
@@ -58,7 +58,7 @@ def stata(frame: pd.DataFrame, **options: object) -> bytes:
     ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
     ("sample.zsav", "SPSS", True),
 ])  # fmt: skip
-def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(name, format, labelled):
+def test_sas_stata_and_spss_files_of_the_same_table_give_the_same_data(name, format, labelled):
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
@@ -121,7 +121,7 @@ def test_each_table_of_a_sas_transport_file_can_be_read(version: int, tmp_path: 
     content = b""
     for name, each in zip(names, frames, strict=True):
         pyreadstat.write_xport(each, tmp_path / "x.xpt", table_name=name[:32], file_format_version=version)
-        # The library's header, 240 bytes, stands once.
+        # The library header of 240 bytes appears only once.
         content += (tmp_path / "x.xpt").read_bytes()[240 if content else 0 :]
     known = tuple(each[:32] for each in names)
     assert file_contents(content) == ("SAS", known)
@@ -162,7 +162,7 @@ def test_random_bytes_after_a_file_signature_are_refused_as_damaged(start: bytes
 @pytest.mark.usefixtures("at_once")
 def test_a_table_beyond_the_size_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
-    # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
+    # Header of format 114: release, byte order, type and a byte, then two bytes of columns and four of rows.
     lying = content[:6] + struct.pack("<i" if content[1] == 2 else ">i", 10**9) + content[10:]
     assert "1,000,000,000 cells, more than 50,000,000" in str(refused(lying))
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
@@ -179,7 +179,9 @@ def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.Monkey
     assert "GB of memory" in str(refused(content))
 
 
-def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_raised(monkeypatch, tmp_path):
+def test_a_file_that_crashes_or_stalls_the_parser_is_refused_and_an_internal_error_is_raised(
+    monkeypatch, tmp_path
+):
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)
@@ -194,14 +196,14 @@ def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_rais
         read_table(content_of("sample.sav"))
 
 
-def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_leaves_no_files_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     read_table(FILES / "sample.sav")
     refused(b"$FL2")
     assert list(tmp_path.iterdir()) == []
 
 
-# Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells.
+# Stata, SAS and SPSS: periods and rare date formats, labels that repeat numbers, letters for missing cells.
 
 
 FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", "1959-10-01", "2023-07-01"],
@@ -209,7 +211,7 @@ FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", 
          "td": ["2024-02-15", "1959-11-30", "2023-08-01"]}  # fmt: skip
 
 
-def test_statas_periods_are_dates_and_years_are_numbers() -> None:
+def test_stata_periods_become_dates_and_stata_years_become_numbers() -> None:
     frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], pd.to_datetime(FIRST["td"])))
     table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
     assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
@@ -228,7 +230,7 @@ def test_sas_formats_decide_which_numbers_become_dates(form: str, tmp_path: Path
     assert table["x"].astype(str).tolist() == expected
 
 
-def test_spss_periods_are_dates_and_weekdays_numbers(tmp_path: Path) -> None:
+def test_spss_periods_become_dates_and_spss_weekdays_become_numbers(tmp_path: Path) -> None:
     seconds = float((pd.Timestamp("2024-02-15") - pd.Timestamp("1970-01-01")).total_seconds() + 12219379200)
     frame = pd.DataFrame({"q": [seconds, np.nan], "m": [seconds, seconds], "w": [1.0, 7.0]})
     forms = {"q": "QYR8", "m": "MOYR8", "w": "WKDAY3"}

@@ -18,13 +18,13 @@ def _rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()))
 
 
-#: Headers of tables that were seen, with the roles that their columns have.
+#: Headers of published tables, with the roles of their columns.
 HEADERS = {row["table"]: row for row in _rows("headers.csv")}
 _TEXT = ["Area", "VehBrand", "VehGas", "Region", "Gender", "Type", "Category", "Occupation", "zone", "PLZ"]
 
 
 def table_of(headers: list[str], n: int = 200) -> pd.DataFrame:
-    """Numbers that tell nothing, but for columns of text, of dates and that number the rows."""
+    """Uninformative numbers, with columns of text, dates and row numbers."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.integers(1, 60, n) for name in headers})
     for name in headers:
@@ -67,8 +67,8 @@ def _cents(rng: np.random.Generator, count: np.ndarray) -> np.ndarray:
     return np.where(count > 0, rng.gamma(1.2, 900, len(count)).round(2) + 1, 0)
 
 
-#: What stands in headers of columns to the cells of such columns: costs of claims, counts, whether there is a
-#: claim, premiums in cents, exposures, postcodes and ages from 18. The first that fits counts.
+#: Column header, as a pattern, mapped to a generator of plausible cells: costs of claims, counts, claim
+#: indicators, premiums in cents, exposures, postcodes and ages from 18. The first matching pattern applies.
 CELLS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
     "amount|aufwand|importo|importe|bedrag|montant|indt": _cents,
     "nclaims|claimnb|anz|numero sin|num_sin|aantal|nbsin|schadenanzahl|numtp": lambda rng, count: count,
@@ -83,7 +83,7 @@ CELLS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
 
 
 def plausible_table(headers: list[str], n: int = 400) -> pd.DataFrame:
-    """Values as such columns have them, with one claim in eight rows."""
+    """A table of plausible values, with one claim in eight rows."""
     rng = np.random.default_rng(5)
     count = rng.poisson(0.13, n)
     frame = table_of(headers, n)
@@ -105,7 +105,7 @@ def test_roles_are_suggested_correctly_for_headers_of_known_tables(table, make):
     assert found.sensitive == (row["sensitive"],)
     roles = (found.target, found.weight, found.prediction or "")
     assert roles == (row["target"], row["exposure"], row["price"])
-    # These are told by their cells, which are random there.
+    # These columns are recognised by their cells, which are random in this table.
     by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
     no_features = set(row["not a feature"].split("|")) - by_cells
     assert no_features <= set(found.left_out)
@@ -113,8 +113,8 @@ def test_roles_are_suggested_correctly_for_headers_of_known_tables(table, make):
     assert not {"VehAge", "agec", "AgeVehicule"} & set(found.left_out)
 
 
-#: The usual names in English, German, French, Spanish, Italian and Dutch, the last three without accents or
-#: gaps, with what they mean; and names that hold an age that is nobody's.
+#: Common column names in English, German, French, Spanish, Italian and Dutch with their meanings, the last
+#: three languages without accents or gaps; and names of ages that are not the age of a person.
 NAMES = [(row["concept"], row["name"]) for row in _rows("names.csv")]
 
 
@@ -162,13 +162,13 @@ def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> N
 
 
 def test_a_claim_indicator_stays_a_feature_if_some_claim_was_paid_nothing() -> None:
-    """The name alone leaves it out then; a column of another name stays."""
+    """In that case only its name would exclude the column, and a column of another name stays."""
     frame = claims().rename(columns={"ClaimInd": "reported"})
     frame.loc[frame["reported"].idxmax(), "ClaimAmount"] = 0
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features
 
 
-def test_numeric_postcodes_are_left_out_and_text_postcodes_are_a_category() -> None:
+def test_numeric_postcodes_are_left_out_and_text_postcodes_become_a_categorical_feature() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)
     assert (found.left_out, found.to_be_said) == ({"PLZ": NAMES_PLACES}, ("PLZ",))
@@ -177,7 +177,7 @@ def test_numeric_postcodes_are_left_out_and_text_postcodes_are_a_category() -> N
 
 
 def test_a_column_named_amount_is_a_claim_total_only_if_it_is_mostly_zero() -> None:
-    """Mostly zero: a total. Sums insured, with no zero among them, are none."""
+    """A mostly zero column is a claim total. Sums insured, which are never zero, are not."""
     frame = plausible_table(["amount", "expo", "ageph"])
     assert [(each.id, each.target) for each in pricing_targets(frame)] == [("pure_premium", "amount")]
     insured = frame.assign(amount=np.random.default_rng(0).uniform(1e4, 1e5, 400))

@@ -28,7 +28,7 @@ from tests.data.tables import ROLES, policies
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[ReadingOptions]:
-    """The options of each time that a file's bytes were parsed; nothing is in memory at the start."""
+    """The options of every parsing of a file; no table is in memory at the start."""
     seen: list[ReadingOptions] = []
     read = uploads.read_content
 
@@ -182,7 +182,8 @@ def test_stored_data_sources_without_exposure_keep_their_id_and_exposure_changes
     )
     source = CatalogueSource(dataset="household", options={"n": 300}, roles=roles)
     assert DatasetSource.from_json(old) == source
-    # Its id is its address, and stands in links and run folders made before exposure was known.
+    # The id is the address of the source and appears in links and run folders made before exposure was
+    # supported.
     assert source.to_json() == old
     insured = Roles(target="Cost", sensitive=("Age",), features=("Surface",), weight="Rooms")
     weighted = CatalogueSource(dataset="household", options={"n": 300}, roles=insured)

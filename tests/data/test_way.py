@@ -1,8 +1,8 @@
-"""How many files stand between a file's bytes and the data set made of it: a person who reads on has to open them.
+"""Number of source files that a reader must open to follow a file's bytes until they become a data set.
 
-Counted is each file of the house in which a function is called with the bytes, the parsed table or the data
-set, or gives them back, until the data set is there; for a CSV file with an exposure. Files whose functions
-see single columns, names or messages alone are helpers, and counted with all others that are called at all.
+The count includes each file of fairdash in which a function takes or returns the bytes, the parsed table or
+the data set, for a CSV file with an exposure. Files whose functions take only single columns, names or
+messages are helpers; they are counted in the number of all called files.
 """
 
 from pathlib import Path
@@ -17,10 +17,10 @@ from fairdash.data.uploads import forget_tables
 from tests.ui.test_way_of_front import given, traced
 
 PACKAGE = str(Path(fairdash.__file__).parent)
-#: The way of the library, from an upload's hash on. Two files look for parts: amounts that add up to the target,
-#: and a start and an end that give the exposure.
+#: Limit for the library, from the hash of an upload on. Two files look for related columns: amounts that add
+#: up to the target, and a start and an end that determine the exposure.
 MAX_FILES = 14
-#: Everything that is called on the library's way; one file looks for codes such as 999.
+#: Limit for all files called; one of them looks for codes such as 999.
 MAX_CALLED = 29
 
 
@@ -38,7 +38,7 @@ def test_building_a_data_set_from_an_upload_involves_a_limited_number_of_source_
     columns = {"target": "claims", "sensitive": ("age",), "features": ("power", "town"), "weight": "exposure"}
     kept = keep_upload(content, name="claims.csv")
     source = UploadSource(sha256=kept.sha256, name=kept.name, roles=Roles(**columns, rate=True))
-    # What is imported on the way is not on it.
+    # Load once before counting, so that imports don't count.
     source.load()
     forget_tables()
     carrying: set[str] = set()

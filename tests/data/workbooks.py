@@ -1,4 +1,4 @@
-"""Excel workbooks with sheets written by hand, so that tests may write what no spreadsheet program would."""
+"""Excel workbooks with handwritten sheet XML, which can contain cells that no spreadsheet program writes."""
 
 import io
 import zipfile
@@ -11,17 +11,17 @@ from xlsxwriter.utility import xl_rowcol_to_cell
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
-#: A sheet with a cell in its first corner and one in its last.
+#: A sheet with a cell in its first and its last corner.
 CORNERS = (
     f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
     '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
 )
-#: A date; the style that says so is written into every workbook.
+#: Number of the date style, which every workbook contains.
 DATE = 1
 
 
 def cell(value: object, place: str) -> str:
-    """A cell; an object that is no number, text or truth value is taken for its XML."""
+    """A cell; an object that is no number, text or truth value is used as the cell's XML."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -56,13 +56,13 @@ def workbook(
     hidden: Sequence[str] = (),
     **parts: str | bytes,
 ) -> bytes:
-    """A workbook of these sheets, each rows of cells or its XML; `parts` replaces whole parts by name."""
+    """A workbook of sheets given as rows of cells or as XML; `parts` replaces files inside it by name."""
     frame, filled = io.BytesIO(), io.BytesIO()
     with xlsxwriter.Workbook(frame, {"in_memory": True}) as made:
         date = made.add_format({"num_format": 14})
         for name in sheets:
             sheet = made.add_worksheet(name)
-            # So that there are styles and a table of texts.
+            # Write one text and one date, so that the workbook has styles and a table of texts.
             sheet.write(0, 0, "", date)
             sheet.write(0, 1, "text")
             show = sheet.hide if name in hidden else sheet.activate

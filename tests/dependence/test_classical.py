@@ -1,4 +1,4 @@
-"""Classical, distance, kernel, neighbour, table and random-sine measures, KDE and FairQuant, by others' code."""
+"""Classical, distance, kernel, neighbour, table, random-sine and KDE measures compared with other code."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_measures_of_gaussians_and_discrete_variables_are_close_to_their_exact_v
     assert measure_many("hgr_rdc", u[:5], v[:5], random_state=0).mean() == pytest.approx(0.6, abs=0.03)
     coin = rng.integers(0, 2, 2000)
     assert measure("mi_ksg", coin, coin) == pytest.approx(np.log(2), abs=0.01)
-    # Of two binary variables Witsenhausen's is the absolute correlation.
+    # For two binary variables, Witsenhausen's measure is the absolute correlation.
     flipped = np.where(rng.random(2000) < 0.3, 1 - coin, coin)
     correlation = abs(np.corrcoef(coin, flipped)[0, 1])
     assert measure("hgr_witsenhausen", coin, flipped) == pytest.approx(correlation)
@@ -107,7 +107,7 @@ def written_out(u, columns):
     return np.sqrt((scaled[0] * k).mean() / np.sqrt((k**2).mean()))
 
 
-def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
+def test_joint_distance_correlation_equals_the_formula_with_full_distance_matrices(rng):
     columns = rng.normal(size=(150, 3))
     u = np.exp(columns[:, 0] * columns[:, 1]) + rng.normal(size=150)
     by_hand = pytest.approx(written_out(u, columns), abs=1e-10)
@@ -118,7 +118,7 @@ def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
 
 
 def test_joint_distance_correlation_detects_dependence_that_no_single_column_shows(rng):
-    # Three coins, any two of them independent: mean(A·K) = mean(A²) = 1 and mean(H²) = 3.
+    # Three coins, pairwise independent: mean(A·K) = mean(A²) = 1 and mean(H²) = 3.
     coins = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)]).repeat(50, axis=0)
     u = coins.prod(axis=1)
     assert measure("joint_distance_correlation", u, coins) == pytest.approx(3**-0.25)
@@ -129,7 +129,7 @@ def test_joint_distance_correlation_detects_dependence_that_no_single_column_sho
     found = assess_dependence("joint_distance_correlation", u, s, **options)
     assert found.p_value == pytest.approx(1 / 40)
     assert found.value > measure("distance_correlation", u, s)
-    # Dependence among the columns alone is none.
+    # Dependence among the columns of one side does not count.
     twice = np.repeat(rng.normal(size=(400, 1)), 2, axis=1)
     u = rng.normal(size=400)
     assert assess_dependence("joint_distance_correlation", u, twice, **options).p_value > 0.05
@@ -147,7 +147,7 @@ def test_joint_distance_covariances_equal_those_of_the_authors_and_of_dcor(k):
 
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
-def test_joint_distance_covariances_are_unit_free_and_ignore_dependence_among_attributes(
+def test_joint_distance_covariances_do_not_depend_on_units_or_on_dependence_among_attributes(
     rng, id, monkeypatch
 ):
     age, sex = rng.normal(size=300), rng.random(300) < 0.5
@@ -161,7 +161,7 @@ def test_joint_distance_covariances_are_unit_free_and_ignore_dependence_among_at
     assert measure(id, 7 * u - 1, s * [0.1, 1, 1, 1, 1]) == pytest.approx(found.value, rel=1e-9)
     monkeypatch.setattr(joint, "_PIECE", 1_000)
     assert measure(id, u, s) == pytest.approx(found.value, rel=1e-9)
-    # Dependence among the attributes alone is none: there is no value on average.
+    # Dependence among the attributes does not count: the value is 0 on average.
     twice = np.repeat(age[:, None], 2, axis=1)
     draws = [measure(id, rng.normal(size=300), twice) for _ in range(40)]
     assert abs(np.mean(draws)) < 3 * np.std(draws) / 40**0.5
@@ -170,12 +170,12 @@ def test_joint_distance_covariances_are_unit_free_and_ignore_dependence_among_at
 
 
 def test_spline_hgr_of_several_columns_detects_dependence_that_no_single_column_shows(rng):
-    """Of u = ±age + noise, with the sign by sex, the spread of the noise a half: HGR is 1 / √1.25."""
+    """u = ±age + noise: sex sets the sign, and the noise has half the spread of age: HGR is 1 / √1.25."""
     age, sex = rng.normal(size=1_500), rng.random(1_500) < 0.5
     u, s = age * (2 * sex - 1) + 0.5 * rng.normal(size=1_500), np.column_stack([age, sex])
     assert measure("hgr_spline", u, s) == pytest.approx(1.25**-0.5, abs=0.03)
     assert learned_functions("hgr_spline", u, s).g @ (age * (2 * sex - 1)) / 1_500 > 0
-    # Classes of one attribute have no products; of many, eight are taken.
+    # Classes of the same attribute have no products; of many classes, eight are used.
     region = np.eye(5)[rng.integers(0, 5, 1_500)]
     shapes = [joint.with_products(x[None]).shape[2] for x in (region, s, np.column_stack([s, region]))]
     assert shapes == [5, 3, 7 + 8]
@@ -204,7 +204,7 @@ def test_pearson_does_not_depend_on_the_magnitude_of_values(rng, size):
 
 
 def smoothed_by_hand(u, v, *, reach, count, sd, damping=0.0):
-    """Mary et al. (2019) as published: the density at each of the G² points, from each of the n rows."""
+    """Mary et al. (2019) as published: the density at each of the G² grid points, computed from all n rows."""
     h = (len(u) * 4 / 4) ** (-1 / 6)
     axis = np.linspace(-reach, reach, count)
     near = [np.exp(-((axis[:, None] - (x - x.mean()) / sd(x)) ** 2) / (2 * h**2)) for x in (u, v)]
@@ -246,7 +246,7 @@ def test_distant_rows_of_negligible_weight_do_not_change_kde_measures(value, rng
     assert of_torch.item() == pytest.approx(found[0])
 
 
-def test_fairquant_equals_its_formula_and_cumulative_fairquant_the_code_of_its_authors(rng):
+def test_fairquant_equals_its_formula_and_cumulative_fairquant_equals_the_code_of_its_authors(rng):
     u, s = rng.normal(size=(2, 1000))
     u = u + s
     parts = np.array_split(u[np.argsort(s)], 50)

@@ -1,4 +1,4 @@
-"""Dependence among rows alike in given columns, against cases whose truth is known."""
+"""Conditional dependence, given other columns, compared with cases whose true value is known."""
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,13 @@ from fairdash.errors import DeterminedError, OptionError
 
 @pytest.fixture
 def drawn():
-    """c, and two sets of noise, of 1,000 rows."""
+    """The control c and two independent noise variables, of 1,000 rows."""
     return np.random.default_rng(0).normal(size=(3, 1000))
 
 
 def test_the_effect_size_is_the_share_of_residual_variance_explained_by_the_attribute(drawn):
     c, a, b = np.random.default_rng(0).normal(size=(3, 20_000))
-    # u = c + .2·c·s: of the variance 1 + .2² that c leaves of u, c·(s − E[s|c]) tells .2².
+    # u = c + 0.2·c·s: given c, u has the variance 1 + 0.2², of which c·(s − E[s|c]) explains 0.2².
     found = assess_conditional_dependence(c + 0.2 * c * (c + a) + b, c + a, given=c)
     assert found.size == pytest.approx(0.2 / np.sqrt(1.04), abs=0.02)
     assert (found.p_value, found.varies_with) == (pytest.approx(1 / 2000), "given")
@@ -42,7 +42,7 @@ def test_effects_of_opposite_sign_do_not_cancel(drawn):
 
 @pytest.mark.parametrize("as_numbers", [False, True])
 def test_conditional_effects_whose_sign_depends_on_two_controls_jointly_do_not_cancel(as_numbers):
-    """u follows z in every cell of two columns of two levels, upwards where they agree and downwards else."""
+    """In the four cells of two binary columns, u rises with z if both columns agree and falls otherwise."""
     rng = np.random.default_rng(0)
     z, noise = rng.normal(size=(2, 2000))
     columns = pd.DataFrame(rng.integers(0, 2, (2000, 2)), columns=["a", "b"])
@@ -52,7 +52,7 @@ def test_conditional_effects_whose_sign_depends_on_two_controls_jointly_do_not_c
     assert found.varies_with == "a and b"
     strong = assess_conditional_dependence(z * sign + noise, z, given=given)
     assert strong.p_value == pytest.approx(1 / 2000)
-    assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±.71 in every cell
+    assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±0.71 in every cell
 
 
 def test_conditional_dependence_in_one_tail_or_on_two_attributes_jointly_is_detected(drawn):
@@ -69,7 +69,7 @@ def test_double_residuals_are_out_of_fold_and_in_the_units_of_the_prediction(dra
     assert np.corrcoef(left.u, 20 * b)[0, 1] > 0.99
     assert (left.u.std(), left.left_of_u) == (pytest.approx(20, rel=0.05), pytest.approx(0.5, abs=0.05))
     assert abs(np.corrcoef(left.psi[:, 0], c)[0, 1]) < 0.05
-    # Noise is not learned by heart: what is left of it is at least itself.
+    # The regression does not overfit noise: the residual of noise has at least its variance.
     assert double_residuals(b, a, given=c).left_of_u > 0.98
 
 
@@ -112,14 +112,14 @@ def test_unusable_inputs_of_conditional_dependence_are_refused(drawn):
             assess_conditional_dependence(u, s, **options)
 
 
-def test_more_functions_than_rows_give_the_same_ridge():
+def test_ridge_predictions_equal_the_direct_solution_with_more_functions_than_rows():
     rng = np.random.default_rng(0)
     n, p = 60, 90
     functions, penalty, y = rng.normal(size=(n, p)), rng.uniform(1, 50, p), rng.normal(size=(n, 2))
     weight, folds = rng.uniform(1, 2, n), np.arange(n) % 5
     found = ridge_out_of_fold(functions, penalty, y, weight, folds)
     mean = np.average(y, axis=0, weights=weight)
-    # Written out with all functions, at each of the ridges that are tried.
+    # The direct solution with all functions, for each ridge parameter.
     x = np.column_stack([np.full(n, 100.0), functions / np.sqrt(penalty)])
     told = np.empty((25, n, 2))
     for k, ridge in enumerate(np.logspace(-7, 1, 25)):
@@ -138,7 +138,7 @@ def test_small_areas_are_refused_as_controls_only_if_they_determine_the_attribut
     name = pd.Series(area).astype(str)
     with pytest.raises(DeterminedError, match="determine"):
         assess_conditional_dependence(noise, np.sin(area), given=name)
-    # Equal rows are one policy's: no other row is equal to them.
+    # Both calls are accepted: the controls don't determine the attribute.
     assess_conditional_dependence(noise, np.sin(area) + noise, given=name)
     assess_conditional_dependence(noise, np.sin(area), given=area % 7, groups=area)
 
@@ -151,7 +151,7 @@ def test_a_price_determined_by_the_controls_has_no_conditional_dependence(drawn)
 
 @pytest.mark.variant
 @pytest.mark.parametrize("kind", ["policies", "weighted"])
-def test_the_conditional_test_rarely_rejects_when_both_variables_follow_the_controls_alone(kind):
+def test_the_conditional_test_rarely_rejects_when_both_variables_depend_only_on_the_controls(kind):
     alarms = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -33,7 +33,7 @@ def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
 
 
 def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian_columns():
-    """Sample canonical correlations of Gaussian columns of which one on each side are linked."""
+    """Sample canonical correlations of Gaussian columns, one of which on each side is correlated."""
     n, p, q, truth = 1500, 90, 60, 0.6
     found = []
     for seed in range(5):
@@ -46,7 +46,7 @@ def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian
     assert_allclose(corrected(np.mean(found), p / n, q / n), truth, atol=0.02)
 
 
-def test_the_corrected_value_is_zero_below_the_noise_edge_and_one_for_perfect_correlation():
+def test_the_corrected_value_is_zero_below_the_noise_limit_and_one_for_perfect_correlation():
     p = q = 8 / 300
     edge = np.sqrt(p * (1 - q)) + np.sqrt(q * (1 - p))
     assert corrected(np.array(edge - 1e-6), p, q) == 0
@@ -75,7 +75,7 @@ def test_the_committed_study_of_zero_inflation_is_within_its_error_limits():
     assert (table["rmse"] <= table["limit"]).all()
 
 
-def test_spline_hgr_is_symmetric_between_0_and_1_and_invariant_to_row_order_and_monotone_maps():
+def test_spline_hgr_is_symmetric_between_0_and_1_and_unchanged_by_row_order_and_monotone_transformations():
     u, v = draw("zero-inflated", n=400, repeats=3)
     found, order = of(u, v), np.random.default_rng(0).permutation(400)
     for pair in ((u[:, order], v[:, order]), (np.exp(u), -v), (v, u)):
@@ -83,7 +83,7 @@ def test_spline_hgr_is_symmetric_between_0_and_1_and_invariant_to_row_order_and_
     assert_allclose(of(u, v, sample_weight=np.ones_like(u[0])), found)
     assert_allclose(of(u, v, evaluation="corrected"), found)
     assert ((found >= 0) & (found <= 1)).all()
-    # A single tie takes nothing away from fast functions of few rows.
+    # A single tie does not weaken rapidly oscillating functions of few rows.
     u, v = draw("five waves", n=200, repeats=1)
     tied = np.where(np.arange(200) == u[0].argmin(), np.sort(u[0])[1], u[0])
     assert abs(of(u, v)[0] - of(tied[None], v)[0]) < 0.01
@@ -99,16 +99,16 @@ def test_spline_hgr_under_permutations_equals_measuring_the_permuted_rows(name, 
         assert_allclose(moved[0], of(np.tile(u, (5, 1)), s[orders], evaluation=evaluation), atol=1e-9)
 
 
-def test_spline_hgr_counts_rows_that_repeat_their_group_once():
+def test_spline_hgr_counts_identical_rows_of_a_group_as_one_row():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(300), 5)
     u, v = (np.repeat(rng.normal(size=(20, 300)), 5, axis=1) for _ in range(2))
     assert of(u, v, groups=groups).mean() < 0.15 < 0.5 < of(u, v).mean()
     assert_allclose(of(u, 0.6 * u + 0.8 * v, groups=groups), 0.6, atol=0.15)
-    # Where one side has nothing in common in a group, its rows are as good as any.
+    # If the values of one side are independent within groups, grouping does not change the result.
     own = rng.normal(size=u.shape)
     assert abs(of(u, own, groups=groups).mean() - of(u, own).mean()) < 0.03
-    # Floors are of the same statistic.
+    # Permutations for the floor compute the same statistic.
     orders = np.concatenate([np.arange(1500)[None], draw_exchanges(groups, v[0][:, None], 4, 0)])
     for evaluation in ("corrected", "cross_fit"):
         options = {"groups": groups, "evaluation": evaluation}
@@ -126,7 +126,7 @@ def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zero
         found = basis(x[None], weight[None] if weighted else None)
         f = found.tables[0][found.position[0]]
         products = f.T @ (weight[:, None] * f) / weight.sum()
-        # Functions that would be nothing but rounding are zero, and all others as they should be.
+        # Functions that consist only of rounding errors are set to zero, and all others stay correct.
         live = np.diagonal(products) > 0.5
         assert live.sum() >= 3
         assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5
@@ -145,7 +145,7 @@ def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     assert (found.value, found.stays_within, found.smallest, found.n) == (0, 1, 1, 50), "a constant"
 
 
-def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_maps():
+def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_transformations():
     u, v = np.random.default_rng(0).normal(size=(2, 3, 200))
     v = v + u**2
     found = measure_many("hgr_kde_scores", u, v)
@@ -155,7 +155,7 @@ def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_m
     assert ((found > 0) & (found < 1)).all()
 
 
-def test_normal_scores_count_weights_as_copies_and_groups_leave_hgr_kde_scores_unchanged():
+def test_normal_scores_treat_weights_as_copies_of_rows_and_hgr_kde_scores_ignores_groups():
     rng = np.random.default_rng(2)
     u, v = rng.normal(size=(2, 120))
     weight = rng.integers(0, 3, size=120)

@@ -1,4 +1,4 @@
-"""Exact values against independent calculations, neural measures against them, and what cross-fitting is for."""
+"""Exact values compared with other calculations, neural measures with exact values, and cross-fitting."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_exact_values_of_a_gaussian_follow_their_closed_forms():
 
 
 def test_discrete_tables_of_two_attributes_have_the_exact_joint_hgr():
-    """U = S₁ ⊕ S₂ but for a share ε of mistakes, or of U unknown: HGR is 1 − 2ε, or √(1 − ε)."""
+    """U = S₁ ⊕ S₂ except for a share ε of errors, or of unknown U: HGR is 1 − 2ε, or √(1 − ε)."""
     s = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
     same, share = s.sum(axis=1) % 2, 0.2
     for values, exactly in ((2, 1 - 2 * share), (3, np.sqrt(1 - share))):
@@ -37,18 +37,18 @@ def test_spline_hgr_of_three_gaussians_is_close_to_their_multiple_correlation():
     truth = exact.gaussian(np.sqrt((0.55**2 + 0.5**2 - 2 * 0.55 * 0.5 * 0.5) / 0.75))
     u, *s = rng.multivariate_normal(np.zeros(3), law, size=(4, 2_000)).transpose(2, 0, 1)
     found = [measure("hgr_spline", a, np.column_stack(b)) for a, *b in zip(u, *s, strict=True)]
-    # The correlation's standard error in 2,000 rows, over four samples.
+    # Three standard errors of the correlation in 2,000 rows, averaged over four samples.
     assert np.mean(found) == pytest.approx(truth.hgr, abs=3 * (1 - truth.hgr**2) / 2_000**0.5 / 2)
 
 
 def test_spline_hgr_of_the_sum_of_two_normal_columns_is_close_to_one():
-    # Splines of ranks alone reach 0.993.
+    # Splines of ranks without other functions reach 0.993.
     s = np.random.default_rng(0).normal(size=(5_000, 2))
     assert measure("hgr_spline", s.sum(axis=1), s) > 0.9995
 
 
 def by_svd(shape: Pattern, sigma: float) -> float:
-    """The same quantity on grids several times as fine, by another algorithm."""
+    """HGR from a singular value decomposition on grids several times as fine."""
     cells = np.sort(shape(np.linspace(-10, 10, 200_001)[:-1] + 5e-5)).reshape(1000, 200).mean(axis=1)
     v = np.linspace(cells[0] - 8 * sigma, cells[-1] + 8 * sigma, 500)
     q = np.exp(-0.5 * ((v - cells[:, None]) / sigma) ** 2)
@@ -93,7 +93,7 @@ def test_draws_follow_the_pattern_and_the_seed():
 NEURAL = [one.id for one in REGISTRY.values() if not one.quick]
 
 
-# Means over 20 data sets, and all values of ρ: benchmarks/estimators.py.
+# benchmarks/estimators.py tests means over 20 data sets and all values of ρ.
 @pytest.mark.parametrize("rho", few([0, 0.6], 0.6))
 def test_neural_measures_of_gaussians_are_close_to_their_exact_values(rho):
     u, noise = np.random.default_rng(7).normal(size=(2, 2, 2000))
@@ -120,7 +120,7 @@ def test_unusable_options_of_neural_measures_are_refused(id, option):
 
 
 @pytest.mark.parametrize("id", ["hgr_spline", "hgr_nn"])
-def test_learned_functions_follow_the_true_transformations(id):
+def test_learned_functions_are_close_to_the_true_transformations(id):
     rng = np.random.default_rng(0)
     u = rng.uniform(-10, 10, 600)
     curves = learned_functions(id, u, u**2 / 10 + 0.5 * rng.normal(size=600), random_state=0)
@@ -137,7 +137,7 @@ def test_measures_without_learned_functions_are_refused_with_alternatives():
         learned_functions("hgr_spline", [1, 2, 3], [1, 1, 1])
 
 
-def test_chi2_and_mutual_information_of_the_same_pairs_take_one_training(monkeypatch):
+def test_chi2_and_mutual_information_of_the_same_pairs_need_one_training(monkeypatch):
     trained = []
     train = neural.train
     monkeypatch.setattr(neural, "train", lambda *given, **more: (trained.append(1), train(*given, **more)))
@@ -148,5 +148,5 @@ def test_chi2_and_mutual_information_of_the_same_pairs_take_one_training(monkeyp
     ]
     assert len(trained) == 2
     assert values[0] == values[1] != values[2]
-    # Without a seed each is a draw of its own.
+    # Without a seed, each call draws new random numbers.
     assert measure("mi_mine", u, v, **few) != measure("mi_mine", u, v, **few)

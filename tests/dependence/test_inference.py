@@ -1,4 +1,4 @@
-"""p-values, intervals and their honesty; rows that belong together are exchanged, resampled and folded as whole groups."""
+"""p-values and intervals with their error rates; rows of a group are exchanged and resampled together."""
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,9 @@ def test_ties_with_permuted_values_increase_the_p_value():
 
 @pytest.mark.parametrize("id", few(QUICK, "hgr_spline"))
 def test_permutation_tests_of_quick_measures_keep_the_false_alarm_rate(id, is_long):
-    """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
+    """A one-sided 1 % test over all measures: independent samples are rejected in at most 5 % of cases."""
     one, rejected, rng = REGISTRY[id], [], np.random.default_rng(2024)
-    # Smooth, tied, heavy-tailed, zero-inflated and discrete in turn.
+    # Smooth, rounded, heavy-tailed, zero-inflated and discrete samples in turn.
     shapes = [np.array, np.round, lambda x: np.exp(2 * x), lambda x: np.maximum(x, 0), np.sign]
     for i in range(1000 if is_long else 100):
         u, v = rng.normal(size=(2, 40))
@@ -99,8 +99,8 @@ def alarms_of(id, *, within, grouped, repeats=40):
 
 @pytest.mark.parametrize("within", [0.0, 0.3])
 @pytest.mark.parametrize("id", ["pearson", "hgr_rdc"])
-def test_row_permutations_raise_false_alarms_and_group_exchanges_do_not(id, within):
-    # Half of the rows' alarms_of would be a disaster; a binomial of 40 and .05 exceeds 6 in .3 % of cases.
+def test_for_grouped_data_only_exchanging_groups_keeps_the_false_alarm_rate(id, within):
+    # Permuting single rows rejects far too often; a binomial of 40 and 0.05 exceeds 6 in 0.3 % of cases.
     assert alarms_of(id, within=within, grouped=False) > 0.25
     assert alarms_of(id, within=within, grouped=True) <= 0.15
 
@@ -111,9 +111,9 @@ def test_groups_of_equal_size_are_permuted_as_blocks_with_row_order_kept():
     assert sorted(index) == list(range(15))
     assert not np.array_equal(index, np.arange(15))
     rows_of = [tuple(np.flatnonzero(groups == g)) for g in range(6)]
-    # Each group got the rows of one group of its size, in the table's order.
+    # Each group received the rows of one group of its size, in the order of the table.
     assert {tuple(index[list(rows)]) for rows in rows_of} == set(rows_of)
-    # Of groups 0, 1 and 2 alone there are six orders, fewer than twenty: no test at 5 %.
+    # Three groups have only six orders, fewer than the twenty that a 5 % test needs.
     with pytest.raises(OptionError, match="too few groups"):
         Blocks.of(groups[:6], np.arange(6.0))
 
@@ -126,11 +126,12 @@ def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar
     moved = s[blocks.draw(np.random.default_rng(0))]
     assert pd.Series(moved).groupby(groups).nunique().eq(1).all()
     first = pd.Series(moved).groupby(groups).first()
-    # Sixty sizes in three strata of twenty groups each, and each value once.
+    # Sixty group sizes form three strata of twenty groups, and each value occurs once.
     assert np.bincount(blocks.strata).tolist() == [20, 20, 20]
     assert set(first[:20]) == set(s[np.isin(groups, range(20))])
     assert blocks.exact
-    # A column that varies within groups is exchanged with neighbours too: cut off, or begun again.
+    # A column that varies within groups is exchanged between neighbours too, cut off or repeated to the
+    # group's length.
     rough = Blocks.of(groups, np.arange(float(len(s))))
     assert not rough.exact
     index = rough.draw(np.random.default_rng(0))
@@ -138,7 +139,8 @@ def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar
         (source,) = set(groups[index[groups == g]])
         own = np.flatnonzero(groups == source)
         assert index[groups == g].tolist() == np.resize(own, sizes[g]).tolist()
-    # The short cut of a permutation does not hold here: the floor equals one that starts anew each time.
+    # The fast path for permutations does not apply here: the floor equals one that computes each permutation
+    # anew.
     u = np.random.default_rng(1).normal(size=len(s))
     floor = independence_floor("spearman", u[None], s, groups=groups, n_permutations=20, random_state=3)
     rng = np.random.default_rng([3, 1])

@@ -1,4 +1,4 @@
-"""Laws that every measure of the registry must keep, on data with ties, heavy tails and constants."""
+"""Properties of every registered measure, on data with ties, heavy tails and constants."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ every = pytest.mark.parametrize("id", list(REGISTRY))
 
 
 def measure(id, *args, **options):
-    """As the package's, with a seed and with few steps for the networks: their laws hold at every step."""
+    """Measure as the package does, with a seed, and with few training steps for networks."""
     if id in REGISTRY and not REGISTRY[id].quick:
         options.setdefault("n_steps", 8)
     return dependence.measure(id, *args, **{"random_state": 0} | options)
@@ -25,7 +25,7 @@ def measure(id, *args, **options):
 
 @st.composite
 def pairs(draw):
-    """(u, v): smooth, tied, heavy-tailed or zero-inflated, independent or not."""
+    """(u, v): smooth, tied, heavy-tailed or zero-inflated, dependent or independent."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     u, noise = rng.normal(size=(2, draw(st.integers(24, 60))))
     v = draw(st.sampled_from([noise, u + noise, u**2 + 0.1 * noise]))
@@ -35,7 +35,7 @@ def pairs(draw):
 
 
 def suited(id, pair):
-    """Few distinct values where the measure is for discrete variables."""
+    """Replace values by a few distinct ones if the measure is for discrete variables."""
     return tuple(np.clip(np.round(x), -1, 1) for x in pair) if REGISTRY[id].discrete else pair
 
 
@@ -58,7 +58,7 @@ def test_measures_are_within_their_range_and_reproducible_by_seed(id, pair):
 @every
 @LAWS
 @given(pair=pairs(), seed=st.integers(0, 99))
-def test_row_order_does_not_matter(id, pair, seed):
+def test_measures_do_not_depend_on_the_order_of_rows(id, pair, seed):
     u, v = suited(id, pair)
     for order in (np.random.default_rng(seed).permutation(len(u)), np.argsort(v)):
         close(measure(id, u[order], v[order]), measure(id, u, v))
@@ -75,7 +75,7 @@ def test_symmetric_measures_give_the_same_value_with_the_variables_swapped(id, p
 @every
 @LAWS
 @given(pair=pairs(), shift=st.sampled_from([-3.0, 0.0, 100.0]), scale=st.sampled_from([1e-3, 0.5, 2.0, 1e4]))
-def test_measures_are_invariant_to_shifts_and_follow_the_scale_as_registered(id, pair, shift, scale):
+def test_measures_ignore_shifts_and_change_with_the_scale_as_the_registry_states(id, pair, shift, scale):
     u, v = suited(id, pair)
     factor = 1.0 if REGISTRY[id].scale_free else scale
     moved = measure(id, u * scale + shift, v * 3 - shift)
@@ -85,7 +85,7 @@ def test_measures_are_invariant_to_shifts_and_follow_the_scale_as_registered(id,
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.rank_based_s])
 @LAWS
 @given(pair=pairs())
-def test_rank_based_measures_are_unchanged_by_increasing_maps(id, pair):
+def test_rank_based_measures_are_unchanged_by_increasing_transformations(id, pair):
     u, v = suited(id, pair)
     close(measure(id, u, np.arcsinh(v)), measure(id, u, v))
     if REGISTRY[id].rank_based:
@@ -94,9 +94,9 @@ def test_rank_based_measures_are_unchanged_by_increasing_maps(id, pair):
 
 @pytest.mark.parametrize("scale", [1e-12, 0.3, 1e12])
 @every
-def test_measures_are_zero_for_values_that_vary_by_rounding_and_not_for_small_real_variation(id, scale):
+def test_measures_are_zero_for_rounding_errors_and_nonzero_for_small_real_variation(id, scale):
     s = np.random.default_rng(3).integers(0, 5, size=60).astype(float)
-    # The neighbouring floats follow s as closely as they can: rank-based measures would show it.
+    # The neighbouring floats follow s as closely as possible, which rank-based measures would detect.
     rounded = np.where(s > 2, scale * (1 + 4 * np.finfo(float).eps), scale)
     assert (len(np.unique(rounded)), measure(id, rounded, s)) == (2, 0)
     value = measure(id, scale * (1 + 1e-3 * (s > 2)), s)
@@ -107,24 +107,24 @@ def test_measures_are_zero_for_values_that_vary_by_rounding_and_not_for_small_re
 @every
 def test_measures_treat_float32_values_that_differ_by_one_rounding_step_as_equal(id):
     s = np.random.default_rng(3).integers(0, 5, size=60).astype(np.float32)
-    # What a network leaves of one prediction: it follows s as closely as it can.
+    # The rounding errors of a network's constant prediction, which follow s as closely as possible.
     u = np.nextafter(np.float32(0.7), np.float32(s > 2))
     assert len(np.unique(u)) == 2
     assert measure(id, u, s) == measure(id, s, u) == 0
-    # In double precision these are two values, which somebody may have measured.
+    # In double precision these are two different values, which may be real measurements.
     assert measure(id, u.astype(float), s) != 0
 
 
 @every
 @pytest.mark.parametrize("side", ["u", "v", "both"])
-def test_constants_give_zero(id, side):
+def test_measures_of_constant_variables_are_zero(id, side):
     varied, constant = np.random.default_rng(0).normal(size=40), np.full(40, 0.1)
     u, v = {"u": (constant, varied), "v": (varied, constant), "both": (constant, constant)}[side]
     assert measure(id, u, v) == measure(id, u, np.sort(v)) == 0.0
 
 
 @every
-def test_a_stack_equals_its_members(id):
+def test_measures_of_many_pairs_at_once_equal_those_of_single_pairs(id):
     rng = np.random.default_rng(1)
     u = rng.normal(size=(3, 50))
     v = np.stack([rng.normal(size=50), np.exp(3 * u[1]), np.round(u[2])])
@@ -133,26 +133,26 @@ def test_a_stack_equals_its_members(id):
     steps = {} if REGISTRY[id].quick else {"n_steps": 8}
     together = measure_many(id, u, v, random_state=0, **steps)
     assert together[0] == 0
-    # Networks compute in single precision, whose sums depend on the shape of the stack.
+    # Networks compute in single precision, and rounding depends on the number of models trained together.
     apart = [measure(id, a, b) for a, b in zip(u, v, strict=True)]
     assert_allclose(together, apart, rtol=1e-7, atol=1e-9 if REGISTRY[id].quick else 1e-4)
 
 
-# Not of KDE: its bandwidth follows the effective number of rows. Not of splines: copies are rows for its
-# folds.
+# KDE measures are excluded because their bandwidth depends on the effective number of rows, and splines
+# because copies are different rows for their folds.
 @pytest.mark.parametrize(
     "id", ["pearson", "spearman", "hgr_witsenhausen", "hgr_rdc", "fairquant", "fairquant_cumulative"]
 )
 @LAWS
 @given(pair=pairs(), seed=st.integers(0, 99))
-def test_integer_weights_count_as_copies_of_rows(id, pair, seed):
+def test_a_row_of_integer_weight_k_counts_as_k_copies_of_the_row(id, pair, seed):
     pair = suited(id, pair)
     copies = np.random.default_rng(seed).integers(1, 4, len(pair[0]))
     close(measure(id, *pair, sample_weight=copies), measure(id, *(np.repeat(x, copies) for x in pair)))
 
 
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.accepts_weights])
-def test_equal_weights_change_nothing_and_rows_of_weight_zero_are_absent(id):
+def test_equal_weights_change_no_measure_and_rows_of_weight_zero_are_ignored(id):
     rng = np.random.default_rng(2)
     u = rng.normal(size=80)
     u, v = suited(id, (u, u**2 + rng.normal(size=80)))
@@ -173,7 +173,7 @@ def test_the_fast_path_for_permutations_equals_measuring_each_permutation(id):
     close(quick.q95, np.quantile(slow, 0.95, axis=1))
 
 
-#: A few steps of measures that train.
+#: Number of training steps of the trained measures.
 FEW_STEPS = {"hgr_nn": 2, "chi2_nn": 2, "mi_mine": 2}
 
 
@@ -189,7 +189,7 @@ def test_measures_are_finite_for_few_rows(id):
         if one.multivariate and not one.discrete:
             found.append(measure(id, u, np.column_stack([v, u**2]), **options))
         if one.accepts_weights:
-            # As many of 45 rows have weight.
+            # 45 rows have weight in this sample too.
             more = [np.resize(x, 45) if one.discrete else rng.normal(size=45) for x in (u, v)]
             weight = rng.permutation(np.where(np.arange(45) < n, rng.uniform(0.5, 2, 45), 0.0))
             found.append(measure(id, *more, sample_weight=weight, **options))
@@ -202,7 +202,7 @@ def test_measures_are_finite_for_few_rows(id):
 def test_the_fast_path_for_weighted_permutations_equals_measuring_each_permutation(id, moves):
     rng, n = np.random.default_rng(3), 200
     weight = rng.uniform(0.1, 1, size=(1, n))
-    # The last order repeats rows, as groups of unlike sizes do.
+    # The last order repeats rows, as exchanges of groups with different sizes do.
     orders = np.vstack([draw_orders(weight, 3, 1, None), rng.integers(0, n, n)])
     few, many = np.round(rng.normal(size=n)), rng.normal(size=n)
     for u, v in ((few, few[::-1]), (many, few), (few, many), (many, many[::-1])):

@@ -1,4 +1,4 @@
-"""One test of several measures: exact by enumeration, blind to no link of the table, and never in a hurry."""
+"""One independence test of several measures: exact by enumeration, and able to detect every listed link."""
 
 import itertools
 
@@ -13,16 +13,17 @@ from fairdash.errors import OptionError
 
 
 def at_hand(u, v, weight=None):
-    """The measures of one pair as it is."""
+    """The measures of the observed pair."""
     return permuted_values(u[None], v, np.empty((0, len(v)), dtype=int), weight=weight)[0, :, 0, 0]
 
 
 def test_the_smallest_p_value_of_the_measures_is_ranked_among_all_permutations():
-    # Five orders, two measures. Shares that reach: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5 3/5 4/5.
+    # Two measures of five orders. Shares of values at least as large: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5
+    # 3/5 4/5.
     p_value, each = least_p(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
-    # The least ones are .4 .2 .4 .2 .6: four of five are at most .4.
+    # The smaller share of each order is 0.4, 0.2, 0.4, 0.2, 0.6: four of five are at most 0.4.
     assert (p_value, each.tolist()) == (0.8, [0.4, 1.0])
-    # Ties count against: all orders alike say nothing, and neither does what differs by rounding.
+    # Ties count as exceeding the observed value, also up to rounding, so equal orders give a p-value of 1.
     assert least_p(np.ones((2, 5)))[0] == 1
     assert least_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
 
@@ -36,7 +37,7 @@ def test_the_independence_test_reports_the_smallest_p_value_its_permutations_can
 
 @pytest.mark.parametrize("v", [[0.0, 1, 2, 3, 4], [0.0, 0, 1, 1, 2], [0.0, 0, 0, 1, 1]])
 def test_the_independence_test_is_exact_at_every_level_over_all_permutations_of_five_rows(v):
-    """Each of the 120 orders takes its turn as the one at hand: a p-value at most α comes to at most α."""
+    """With each of the 120 orders as the observed one, p-values of at most α have a share of at most α."""
     u, orders = np.array([[0.3, 1.0, 1.0, 5.0, -2.0]]), np.array(list(itertools.permutations(range(5))))
     values = permuted_values(u, np.array(v), orders)[0, :, 0, 1:]
     turns = (np.delete(np.insert(values, 0, values[:, k], axis=1), k + 1, axis=1) for k in range(120))
@@ -59,7 +60,7 @@ def test_permuted_values_equal_the_values_of_the_permuted_pairs():
     assert abs(trend - fd.measure("spearman", u[0], v)) < 0.02
 
 
-def test_multiplied_values_equal_the_observed_values_and_use_group_sums():
+def test_multiplied_values_equal_the_observed_values_and_random_signs_multiply_block_sums():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
     signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
@@ -67,7 +68,7 @@ def test_multiplied_values_equal_the_observed_values_and_use_group_sums():
     for own in (None, weight):
         values = multiplied_values(u, v, blocks, signs, weight=own)
         assert values[0, :, 0, 0] == pytest.approx(at_hand(u[0], v, own), abs=1e-5)
-        # All signs alike leave the size of every sum as it is.
+        # Reversing all signs leaves the absolute value of every sum unchanged.
         same = multiplied_values(u, v, blocks, -np.ones((1, 30), dtype=np.int8), weight=own)
         assert np.abs(same[0, :, 0, 1]) == pytest.approx(np.abs(same[0, :, 0, 0]), rel=1e-5)
     share = weight / weight.sum()
@@ -101,19 +102,19 @@ def test_the_independence_test_ignores_rows_of_weight_zero():
     whole = fd.independence_test(u, v, sample_weight=np.repeat([1.0, 0.0], 40), **options)
     kept = fd.independence_test(u[:40], v[:40], sample_weight=np.ones(40), **options)
     assert whole == kept
-    # Equal weights are none.
+    # Equal weights have no effect.
     assert fd.independence_test(u[:40], v[:40], **options).p_value == kept.p_value
 
 
 @pytest.mark.parametrize("depends_on", [0, 1])
-def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
+def test_weights_that_depend_on_one_variable_do_not_raise_the_false_alarm_rate(depends_on):
     options, alarms = {"n_permutations": 99}, 0
     for k in range(60):
         pair = np.random.default_rng(k).normal(size=(2, 200))
         weight = np.exp(1.5 * pair[depends_on])
         found = fd.independence_test(*pair, sample_weight=weight, random_state=k, **options)
         alarms += found.p_value <= 0.05
-    assert alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+    assert alarms <= 8  # a binomial of 60 and 0.05 exceeds 8 in 0.7 % of cases
 
 
 def test_unusable_inputs_of_the_independence_test_are_refused():
@@ -129,7 +130,7 @@ def test_unusable_inputs_of_the_independence_test_are_refused():
 
 
 @pytest.mark.variant
-def test_random_signs_of_blocks_keep_the_level_of_the_independence_test():
+def test_with_random_signs_of_blocks_the_independence_test_rejects_as_rarely_as_stated():
     found = 0
     for seed in range(100):
         rng = np.random.default_rng([3, seed])
@@ -137,7 +138,7 @@ def test_random_signs_of_blocks_keep_the_level_of_the_independence_test():
         blocks, signs = draw_signs(np.arange(20_500), 199, seed)
         values = multiplied_values(u[None], v, blocks, signs, weight=weight)
         found += least_p(values[0, :, 0])[0] <= 0.05
-    # Of 100 draws of a share of .05 more than 11 come once in 200 times.
+    # A binomial of 100 and 0.05 exceeds 11 in 0.5 % of cases.
     assert found <= 11
 
 

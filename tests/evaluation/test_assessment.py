@@ -1,4 +1,4 @@
-"""Assessment: tidy frames, corrected errors, the front and the quantile profile."""
+"""Assessment: tidy frames, corrected errors, the front and the averages by quantile group."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from tests.training.test_sweep import small_dataset
 
 
 def _assessed(n_splits=3, **options):
-    """Predictions of two methods, of which the standard one adds the age, and their figures."""
+    """Predictions of two methods, of which the standard one adds age, and their errors and dependence."""
     dataset = small_dataset(n=300)
     splits = random_splits(300, n_splits=n_splits, random_state=0)
     members = pd.DataFrame({"method": ["standard", "hgr_nn"] * n_splits, "lam": [0.0, 1.0] * n_splits})
@@ -43,7 +43,7 @@ def _table(*given, **options):
     return assess_predictions(*given, **({"objective": "demographic_parity", "n_permutations": 30} | options))
 
 
-def test_several_sensitive_columns_get_a_figure_each_and_a_joint_one():
+def test_every_sensitive_column_has_a_dependence_value_and_all_together_have_a_joint_value():
     dataset, splits, members, predictions, alone = _assessed()
     distance = np.random.default_rng(5).normal(size=300)
     both = replace(dataset, sensitive=dataset.sensitive.assign(distance=distance))
@@ -54,13 +54,13 @@ def test_several_sensitive_columns_get_a_figure_each_and_a_joint_one():
     test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
     assert (test["hgr_kde[age]"] > test["hgr_kde[age]_floor_q95"]).all()
     assert test["hgr_kde[distance]"].mean() < test["hgr_kde[distance]_floor_q95"].mean()
-    # Together: for the measure that takes several columns at once, and no other.
+    # The joint value exists only for the measure that takes several columns at once.
     assert "hgr_kde" not in frame
     assert (test["distance_correlation"] > test["distance_correlation_floor_q95"]).all()
     assert [*wide(of_sensitive(table, "distance"))] == [*wide(of_sensitive(table, "age"))]
 
 
-def test_weights_count_in_errors_and_dependence():
+def test_errors_and_dependence_use_the_sample_weights():
     dataset, splits, members, predictions, plain = _assessed()
     weight = pd.Series(np.where(np.arange(300) < 150, 2.0, 1.0), name="exposure")
     frame = _frame(replace(dataset, weight=weight), predictions, members, splits)
@@ -73,7 +73,7 @@ def test_weights_count_in_errors_and_dependence():
     assert row["hgr_kde"] != pytest.approx(plain.loc[row.name, "hgr_kde"], abs=1e-6)
 
 
-def test_large_parts_are_measured_on_a_sample(monkeypatch):
+def test_dependence_on_many_rows_is_measured_on_a_sample(monkeypatch):
     dataset, splits, members, predictions, plain = _assessed()
     monkeypatch.setattr("fairdash.evaluation.assess.MAX_ROWS", 30)
     sampled = _frame(dataset, predictions, members, splits)
@@ -110,7 +110,7 @@ def test_the_profile_counts_rows_by_their_weight():
     one = quantile_profile(values, s, split, n_groups=2, groups=np.zeros(1000, dtype=int), weight=twice)
     rows = split[0].test
     assert one["mean"][0] == pytest.approx(np.average(values[0, rows], weights=twice[rows]))
-    # By hand: the standard error of a ratio of sums.
+    # Computed by hand: the standard error of a ratio of sums.
     gap = twice[rows] * (values[0, rows] - one["mean"][0])
     error = np.sqrt((gap**2).sum() * 200 / 199) / twice[rows].sum()
     as_good_as = twice[rows].sum() ** 2 / (twice[rows] ** 2).sum()
@@ -118,7 +118,7 @@ def test_the_profile_counts_rows_by_their_weight():
     assert one["high"][0] - one["mean"][0] == pytest.approx(t.ppf(0.975, as_good_as - 1) * error)
 
 
-def test_ties_leave_fewer_groups():
+def test_tied_values_of_the_attribute_reduce_the_number_of_groups():
     s = np.repeat([1.0, 2.0, 3.0], 200)
     profile = quantile_profile(s[None], s, random_splits(600, n_splits=1, random_state=0), n_groups=20)
     assert profile["s_mean"].tolist() == [1, 2, 3]
@@ -160,7 +160,7 @@ def test_the_wide_table_names_several_sensitive_columns_and_never_splits_their_n
     assert not {"mse_floor", "mse_p", "hgr_kde_by"} & {*alone}
 
 
-def test_a_model_key_converts_to_and_from_text_and_equality_ignores_its_blend():
+def test_a_model_key_converts_to_and_from_text_and_comparison_ignores_how_it_was_blended():
     assert ModelKey.parse("hgr_nn:0.1") == ModelKey("hgr_nn", 0.1, low=0.0, high=1.0, share=0.1)
     assert str(ModelKey("hgr_nn", 1 / 3)) == f"hgr_nn:{1 / 3!r}"
     assert ModelKey.parse("standard") == THE_STANDARD

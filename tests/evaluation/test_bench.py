@@ -1,4 +1,4 @@
-"""The protocol that compares methods, and the two simple repairs by bands."""
+"""The protocol that compares methods, and the two simple repairs by attribute bands."""
 
 import json
 from typing import ClassVar
@@ -21,7 +21,7 @@ QUICK = fd.TrainingSettings(hidden=(8,), n_epochs=40, warm_up_epochs=4, batch_si
 
 
 class Line:
-    """A line whose squared covariance with s is dear: ten lines by somebody else, as on docs/methods.md."""
+    """A linear model with a penalty on its squared covariance with s, as in docs/methods.md."""
 
     lams = (0.0, 0.1, 1.0, 10.0, 1000.0)
     seen: ClassVar = []
@@ -70,7 +70,7 @@ def test_built_in_and_external_methods_are_compared_at_the_same_levels_of_depend
     assert found.groupby("method")["needs_s"].first().to_dict() == {
         "standard": False, "hsic": False, "band_barycentre": True, "line": False, "default weights": False,
     }  # fmt: skip
-    # Fairness costs: the target follows age.
+    # Fairness has a cost here, because the target depends on age.
     gaps = fair.xs("gap", level="reading")
     for method in ("hsic", "band_barycentre", "line"):
         errors = gaps.loc[method, "error"].tolist()
@@ -80,7 +80,7 @@ def test_built_in_and_external_methods_are_compared_at_the_same_levels_of_depend
     line = gaps.loc["line"]
     assert line["reached"].tolist() == [2, 2, 2]
     assert (line["error_low"] < line["error"]).all()
-    # Training rows alone are shown, in each split at five weights and at six.
+    # The method sees training rows only, with five and six weights in each split.
     assert (set(Line.seen), len(Line.seen)) == ({(384, 384, "age")}, 22)
 
 
@@ -95,7 +95,7 @@ def test_a_method_with_constant_predictions_has_no_dependence(dataset):
     assert rows["hgr_rdc_test"].iloc[0] > 0.3
 
 
-def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
+def test_lambda_is_chosen_on_validation_rows_and_the_error_is_measured_on_test_rows():
     columns = {"test_to_train": 0.25, "needs_s": False, "cpu_s": 1.0}
     columns |= {f"{reading}_{part}": 1.0 for reading in READINGS for part in ("validation", "test")}
     standard = pd.DataFrame({"method": "standard", "lam": 0.0, "split": [0, 1], "error": [0.3, 0.5]})
@@ -108,7 +108,8 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
     rows.loc[own & (rows["split"] == 1), "gap_validation"] = 0.6
     made = equal_dependence(rows)
     made = made[(made["method"] == "m") & (made["reading"] == "gap")].set_index("level")
-    # At 0.5 the first split is at λ = 1.25, and the second has no such model. At 0.75 it begins below that.
+    # At level 0.5 the first split uses λ = 1.25, and the second has no such model. At 0.75 it starts below
+    # the level.
     assert made["reached"].tolist() == [2, 1, 1]
     assert made.loc[0.5, ["error", "dependence"]].tolist() == pytest.approx([0.425, 0.65])
     assert made.loc[0.75, "error"] == pytest.approx((0.3625 + 0.5) / 2)
@@ -124,14 +125,14 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
     )
 
 
-def test_all_methods_that_suit_the_data_take_part(dataset):
+def test_the_bench_compares_all_methods_that_suit_the_data(dataset):
     fair = [name for name, each in METHODS.items() if each.penalty]
     assert default_methods(dataset, LOSSES["squared_error"]) == (*fair, *RIVALS)
     assert "fair_tariff" in default_methods(dataset, LOSSES["poisson"])
 
 
 class Known(Line):
-    """A column itself, or the sum of all: nothing to fit."""
+    """A predictor that returns one column or the sum of all columns, without fitting."""
 
     lams = (0.0,)
 
@@ -142,7 +143,7 @@ class Known(Line):
         return X["price"].to_numpy() if "price" in X else X.sum(axis=1).to_numpy()
 
 
-def test_joint_dependence_measures_detect_dependence_on_a_crossing_of_columns():
+def test_joint_dependence_measures_detect_dependence_on_a_combination_of_columns():
     rng = np.random.default_rng(0)
     age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
     price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
@@ -156,7 +157,8 @@ def test_joint_dependence_measures_detect_dependence_on_a_crossing_of_columns():
     assert known[["hgr_rdc_test", "mi_ksg_test"]].max() < 0.15 < 0.3 < known["mi_ksg_joint_test"]
     assert known["hgr_rdc_joint_test"] > 0.4
     assert known["gap_test"] + 3 < known["gap_joint_test"]
-    # The networks, of two epochs, follow neither column beyond noise: there are no levels to come down to.
+    # Networks of two epochs show no dependence on either column beyond noise, so there are no levels to
+    # reach.
     standard = rows["method"] == "standard"
     for reading in READINGS:
         for part in ("validation", "test"):
@@ -189,8 +191,8 @@ def _prices(n=4000, seed=0):
     return 5 + 2 * s + (1 + s) * rng.normal(size=n), s
 
 
-def test_the_band_barycentre_gives_every_band_one_distribution_and_keeps_ranks_within_bands():
-    """Of Gaussians it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
+def test_the_band_barycentre_gives_all_bands_the_same_distribution_and_keeps_ranks_within_bands():
+    """Of Gaussians, it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
     price, s = _prices()
     code = (s * 2).astype(float) // 1
     repaired = BandBarycentre(1.0).fit(price, price, code).predict(price, code)
@@ -207,7 +209,7 @@ def test_the_band_barycentre_gives_every_band_one_distribution_and_keeps_ranks_w
 
 
 @pytest.mark.parametrize("shift", [0.0, -6.0])
-def test_a_ratio_gives_every_band_the_same_average(shift):
+def test_scaling_predictions_within_each_attribute_band_equalises_band_averages(shift):
     price, s = _prices()
     price = price + shift
     model = BandRatio(1.0).fit(price, price, s)
@@ -220,7 +222,7 @@ def test_a_ratio_gives_every_band_the_same_average(shift):
         model.fit(price, price, np.column_stack([s, s]))
 
 
-def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkeypatch):
+def test_the_bench_command_prints_the_results_of_the_api(dataset, tmp_path, capsys, monkeypatch):
     path = tmp_path / "six hundred.csv"
     pd.concat([dataset.features, dataset.target, dataset.sensitive], axis=1).to_csv(path, index=False)
     (tmp_path / "mine.py").write_text("from tests.evaluation.test_bench import Line\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Classes, their crossings, and rows of one policy: standard formulas, cells, and intervals that count a policy once."""
+"""Classes, combinations of attributes, and repeated rows of a policy: formulas, groups, and intervals."""
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ def test_figures_of_classes_equal_the_standard_formulas() -> None:
     assert pairs["difference"][0] == pytest.approx(found["mean"]["A"] - found["mean"]["B"], rel=1e-12)
 
 
-def test_rows_of_a_unit_count_once() -> None:
+def test_repeated_rows_of_a_policy_count_once() -> None:
     y, codes, _ = sample(200)
     one = by_group(y, codes, NAMES)
     thrice = by_group(*(np.repeat(each, 3) for each in (y, codes)), NAMES, units=np.repeat(np.arange(200), 3))
@@ -57,25 +57,25 @@ def test_classes_without_spread_have_p_values_of_one_or_zero() -> None:
     assert apart["ratio"].tolist() == [0.5, 2]
 
 
-def test_a_view_has_the_cells_of_the_shown_crossing() -> None:
+def test_a_view_of_combined_attributes_has_the_groups_of_that_combination() -> None:
     rng = np.random.default_rng(0)
     sensitive = pd.DataFrame(rng.normal(size=(400, 3)), columns=["age", "income", "share"])
     every = crossings_of(sensitive)
     assert np.array_equal(values_of(sensitive, "age × share"), every["age × share"].codes)
     assert cells_in_view(sensitive, "age") is None
-    # All together is shown by the first crossing.
+    # The view of all attributes together shows the first combination.
     first = cells_in_view(sensitive, "all together")
     assert first is not None
     assert np.array_equal(first.codes, every["age × income"].codes)
 
 
-def test_cells_of_a_crossing_count_policies_if_units_are_given_and_rows_otherwise() -> None:
+def test_group_sizes_of_a_combination_count_policies_if_units_are_given_and_rows_otherwise() -> None:
     frame = pd.DataFrame({"sex": np.repeat([0.0, 1.0], 60), "region": np.tile(["a", "b"], 60)})
     by_row = crossed_cells.cells_of(frame, ("sex", "region"))
     by_own = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120))
     assert by_row.names == by_own.names
     assert np.array_equal(by_row.codes, by_own.codes)
-    # Ten policies of three rows a cell are too few for cells of their own.
+    # Ten policies with three rows each are too few for a separate group.
     few = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120) // 6)
     assert len(few.names) < len(by_row.names)
 
@@ -83,7 +83,7 @@ def test_cells_of_a_crossing_count_policies_if_units_are_given_and_rows_otherwis
 TIMES = 4
 
 
-def test_averages_of_repeated_rows_have_the_intervals_of_single_ones():
+def test_repeating_every_row_does_not_narrow_the_intervals_of_group_averages():
     rng = np.random.default_rng(0)
     y, s, weight = rng.normal(size=600), rng.integers(0, 60, 600).astype(float), rng.integers(1, 4, 600) / 2
     policy = np.repeat(np.arange(600), TIMES)
@@ -95,7 +95,7 @@ def test_averages_of_repeated_rows_have_the_intervals_of_single_ones():
     assert_allclose(alone["error"], single["error"] / np.sqrt(TIMES), rtol=0.05)
 
 
-def test_profiles_of_blends_have_intervals_that_count_policies():
+def test_profile_intervals_of_blends_treat_policies_as_sampling_units():
     rng = np.random.default_rng(1)
     policy, values = np.repeat(np.arange(150), TIMES), rng.normal(size=(2, 2, 600))
     rows = np.arange(600)
@@ -107,7 +107,7 @@ def test_profiles_of_blends_have_intervals_that_count_policies():
     assert_allclose([low[0], high[0]], profile[["low", "high"]].T)
 
 
-def test_a_rank_correlation_of_independent_policies_stays_within_its_limit():
+def test_the_rank_correlation_of_independent_policies_rarely_exceeds_its_95_percent_limit():
     rng, beyond = np.random.default_rng(2), {True: 0, False: 0}
     policy = np.repeat(np.arange(100), 5)
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""The way between trained weights: blends, their figures, and what is chosen on them."""
+"""The curve between trained weights: blended models, their results, and the choice of a point."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ MEASURES = ("hgr_kde", "fairquant")
     lams=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=30, unique=True),
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
-def test_points_of_the_curve_rise_in_lambda_and_include_every_trained_lambda(lams, between):
+def test_points_of_the_trade_off_curve_are_sorted_by_lambda_and_include_every_trained_lambda(lams, between):
     way = ev.curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
@@ -45,7 +45,7 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
     return dataset, splits, members, predictions, frame, path
 
 
-def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
+def test_a_blended_model_is_evaluated_on_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
     path = ev.wide(path)
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
@@ -65,7 +65,7 @@ def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
 
 
 def test_points_of_the_curve_next_to_a_diverged_model_are_left_out():
-    _, _, members, predictions, _, path = _judged(diverged=(4,))  # λ = 0.5 in the second split
+    _, _, members, predictions, _, path = _judged(diverged=(4,))  # λ = 0.5 diverged in the second split
     second = path[path["split"] == 1]
     assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
     assert not ((second["low"] == 0.5) | (second["high"] == 0.5)).any()
@@ -81,7 +81,8 @@ points = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_s
 @given(points)
 def test_the_hypervolume_is_the_area_dominated_by_the_points(found):
     error, dependence = (np.array(values) for values in zip(*found, strict=True))
-    # By hand: a fine grid of the box; a cell counts if some point is no worse than its lower corner.
+    # Computed by hand on a fine grid: a grid cell counts if some point is no worse than the cell's lower
+    # corner.
     middle = (np.arange(200) + 0.5) / 200
     won = ((error[:, None, None] <= middle[:, None]) & (dependence[:, None, None] <= middle)).any(axis=0)
     value = ev.hypervolume(error, dependence, corner=(1.0, 1.0))
@@ -107,11 +108,12 @@ def _path(dependence, se, share=0.0):
     return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
-def test_a_line_connects_only_points_that_noise_distinguishes():
-    # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
+def test_a_line_connects_only_points_that_differ_by_more_than_noise():
+    # The points are a blended model, a fall within noise, a rise, a fall, its blend, a fall below the noise
+    # limit, and noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
     assert np.flatnonzero(ev.told_apart(path)).tolist() == [0, 4, 5, 6]
-    # One split: the floor's width alone is known. Errors that reach further leave no line.
+    # With one split, only the width of the floor is known. Larger errors leave no line.
     assert ev.told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
     assert ev.told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
     rng = np.random.default_rng(0)
@@ -119,6 +121,6 @@ def test_a_line_connects_only_points_that_noise_distinguishes():
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 
-def test_a_straight_or_hollow_front_has_no_knee():
+def test_a_front_that_does_not_bend_towards_the_origin_has_no_knee():
     assert ev.knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
     assert not ev.knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]

@@ -1,4 +1,4 @@
-"""Who pays, how predictions are spread, and what a cap costs."""
+"""Transfers between groups, the spread of predictions, and the cost of a cap on premium changes."""
 
 from dataclasses import replace
 
@@ -57,10 +57,12 @@ def test_densities_of_each_third_of_the_attribute_integrate_to_one():
     for k, (_, own) in enumerate(found.groupby("group", sort=False)):
         assert np.trapezoid(own["density"], own["x"]) == pytest.approx(1, abs=0.02)
         assert own["x"].iloc[own["density"].argmax()] == pytest.approx(10 * (k + 1), abs=1)
-    # Also where they are narrower than the grid's step.
+    # The same holds for groups whose values are narrower than the step of the grid.
     s = rng.uniform(size=600)
     nearly, spread = 5 + 1e-6 * rng.normal(size=600), rng.normal(5, 1, 600)
-    nearly[0] += 0.5  # one row apart: no constant, and still narrower than the grid's step
+    nearly[0] += (
+        0.5  # one row differs: the values are not constant, and still narrower than the step of the grid
+    )
     grid = common_grid(nearly, spread)
     for values in (nearly, spread, np.full(600, 5.0), np.full(600, grid[:2].mean())):
         found = densities(values, s, grid=grid)
@@ -70,7 +72,7 @@ def test_densities_of_each_third_of_the_attribute_integrate_to_one():
 
 
 def portfolio(n=1200, seed=1):
-    """Policies with a price that follows age, what two splits' tariffs ask, and the splits."""
+    """Policies with a price that depends on age, the premiums of two splits' tariffs, and the splits."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 80, size=n)
     risk = rng.gamma(4, 0.25, size=n)
@@ -85,11 +87,11 @@ def portfolio(n=1200, seed=1):
     return dataset, premiums, splits
 
 
-def test_the_cost_of_a_cap_is_computed_on_test_rows_before_and_after():
+def test_the_cost_of_a_cap_compares_test_rows_before_and_after_capping():
     dataset, premiums, splits = portfolio()
     hidden = premiums.copy()
     for j, split in enumerate(splits):
-        # No other row is looked at.
+        # The function must not use any other row.
         hidden[j, np.setdiff1d(np.arange(dataset.n_rows), split.test)] = np.nan
     table = cap_cost(dataset, hidden, splits, max_change=0.15, n_permutations=20)
     assert table.index.tolist() == [BEFORE, AFTER]
@@ -110,7 +112,8 @@ def test_the_cost_of_a_cap_is_computed_on_test_rows_before_and_after():
         own = table.loc[name, ["error", "dependence", "changed"]]
         assert own.tolist() == pytest.approx(np.mean(found[name], axis=0), rel=1e-9)
         assert 0 < table.loc[name, "floor"] < 0.5
-    # Held to a price that follows age, what did not follow it does; and nobody is beyond the cap any more.
+    # A cap around a price that depends on age makes premiums depend on age; no premium change exceeds the cap
+    # afterwards.
     assert table.loc[BEFORE, "changed"] > 0.4
     assert table.loc[AFTER, "changed"] == 0
     assert table.loc[AFTER, "dependence"] > table.loc[BEFORE, "dependence"] + 0.3

@@ -1,4 +1,4 @@
-"""One verdict from one test: of the mean over splits, with s permuted once over all rows."""
+"""One verdict from one test of the mean over splits, with s permuted jointly over all rows."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def table(rho, *, n=300, seed=0, spread=1.0):
 
 
 def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permutations=59):
-    """Test rows' figures of one prediction, the same in every split."""
+    """Results on test rows of the same prediction in every split."""
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(n_splits), "diverged": False})
     splits = random_splits(data.n_rows, n_splits=n_splits, random_state=0)
     options = {"n_permutations": n_permutations, "random_state": seed, "measures": (measure,)}
@@ -30,12 +30,12 @@ def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permuta
 
 
 def frame_of(*given, **options):
-    """Those figures with a row a model and part."""
+    """These results in a frame with one row per model and set of rows."""
     return wide(rows_of(*given, **options))
 
 
 def rows_of(*given, **options):
-    """Figures, unless others are asked for, of demographic parity by Pearson's correlation."""
+    """Results for demographic parity by Pearson's correlation, unless other options are given."""
     how = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39} | options
     return assess_predictions(*given, **how)
 
@@ -44,7 +44,7 @@ def is_found(rows, measure="pearson"):
     return abs(rows[measure].mean()) > rows[f"{measure}_edge"].iloc[0]
 
 
-def test_permutations_of_parts_come_from_joint_permutations_of_the_whole_table():
+def test_a_row_in_two_test_sets_has_nearly_the_same_permuted_value_in_both():
     rng = np.random.default_rng(0)
     s = rng.normal(size=400)
     one, two = np.sort(rng.choice(400, 200, replace=False)), np.sort(rng.choice(400, 200, replace=False))
@@ -54,14 +54,14 @@ def test_permutations_of_parts_come_from_joint_permutations_of_the_whole_table()
     shared, at_one, at_two = np.intersect1d(one, two, return_indices=True)
     assert len(shared) > 60
     a, b = s[one][first][:, at_one], s[two][second][:, at_two]
-    # A row that stands in both parts gets nearly the same value in both: that is what overlap asks.
+    # A row in both test sets gets nearly the same value in both, as their overlap requires.
     assert min(np.corrcoef(x, y)[0, 1] for x, y in zip(a, b, strict=True)) > 0.95
     own = np.array([np.corrcoef(row, s[one][at_one])[0, 1] for row in a])
     assert abs(own.mean()) < 0.05
 
 
 @pytest.mark.parametrize("count", [19, 20, 59, 100])
-def test_the_edge_and_the_p_value_are_the_same_test(count):
+def test_a_value_exceeds_the_noise_limit_exactly_if_its_p_value_is_at_most_5_percent(count):
     rng = np.random.default_rng(count)
     permuted = rng.normal(size=(2, count))
     for value in [*permuted.ravel(), *rng.normal(size=50), 9.0]:
@@ -95,7 +95,7 @@ def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
     assert is_found(assessed(data, 5.0 + u, measure="hgr_rdc", n_splits=2), "hgr_rdc")
 
 
-def test_the_noise_edge_of_a_blend_lies_between_its_neighbours_and_a_blend_has_no_p_value():
+def test_the_noise_limit_of_a_blended_model_lies_between_those_of_its_neighbours_and_it_has_no_p_value():
     data, u = table(0.4)
     lams = (1.0, 4.0)
     models = {"method": ["standard", "hgr_nn", "hgr_nn"] * 2, "lam": [0.0, *lams] * 2}
@@ -116,7 +116,7 @@ def test_the_noise_edge_of_a_blend_lies_between_its_neighbours_and_a_blend_has_n
 
 
 def several(links, *, splits=3, n=300, seed=0):
-    """Test rows of predictions with links of these correlations, each a λ of its own, with two s columns."""
+    """Test results of predictions with the given correlations, one λ each, and two sensitive columns."""
     rng = np.random.default_rng(seed)
     s, other = rng.normal(size=(2, n))
     u = np.stack([rho * s + np.sqrt(1 - rho**2) * rng.normal(size=n) for rho in links])
@@ -144,7 +144,7 @@ def test_the_verdict_tests_each_sensitive_column_once_over_all_splits(objective)
     if objective == "demographic_parity":
         assert of_s[1] <= 0.03
         assert of_other[1] > 0.05
-        # A constant shows nothing in any order: all tie.
+        # A constant has the same value in every order, so all values tie.
         assert of_s[2] == of_other[2] == 1
 
 
@@ -158,12 +158,12 @@ def test_the_verdict_of_a_single_split_equals_the_independence_test_of_its_test_
     values = permuted_values(u[None, split.test], s[split.test], orders)
     verdict = verdict_on([values[:, :, 0]])
     assert rows["verdict_p"].item() == verdict.p_value
-    # The measure that shows the link best, its value and what independence stays below.
+    # The measure with the smallest p-value, its value and its 95 % limit under independence.
     assert list(COMPONENTS)[int(rows["verdict_by"].item())] == "line"
     own = [np.corrcoef(u[split.test], s[split.test])[0, 1], np.sort(np.abs(values[0, 0, 0, 1:]))[-10]]
     assert rows[["verdict_value", "verdict_edge"]].iloc[0].tolist() == pytest.approx(own)
     assert verdict.value > verdict.edge
-    # Without permutations there is none.
+    # Without permutations there is no verdict.
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
 

@@ -1,4 +1,4 @@
-"""The core and each extra, installed by themselves into fresh environments, and tried there."""
+"""The core and each extra, installed alone in fresh environments and tested there."""
 
 import re
 import shlex
@@ -14,12 +14,12 @@ from tests.serving import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.fresh]
 
-#: Megabytes that the core may take, with all that it needs.
+#: Limit for the core with its dependencies, in megabytes.
 MAX_OF_CORE = 450
 HEAVY = ("torch", "shap", "pyarrow", "dbos", "plotly", "streamlit", "requests")
 AUDIT = ("audit", "prices.csv", "--price", "price", "--sensitive", "age")
 
-#: Extra to what is tried with it, beside what the core does.
+#: Extra, mapped to a command that needs it, besides the commands of the core.
 TRIED = {
     "": """
 import importlib.util, sys
@@ -95,7 +95,7 @@ def ask(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def first_audit(programs: Path, folder: Path) -> None:
-    """README's audit in five minutes, as printed."""
+    """The first audit of the README, as printed."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("in five minutes\n")[2]
     (block,) = re.findall(
         r"^```bash\n(.*?)^```$", readme.partition("\n## ")[0], flags=re.DOTALL | re.MULTILINE

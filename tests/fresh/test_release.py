@@ -1,4 +1,4 @@
-"""The dry run of a release, as docs/releasing.md has it."""
+"""The dry run of a release that docs/releasing.md describes."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     build(tmp_path)
-    # The Makefile names a folder of the current one.
+    # The Makefile expects a folder of the current directory.
     monkeypatch.chdir(tmp_path.parent)
     main(Path(tmp_path.name))
     assert f"fairdash {__version__}: fit for a release" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What must not change unawares: public names, the command line's words, and numbers.
+"""Values that must not change unintentionally: public names, help texts and numbers.
 
-The texts are written by ``python -m tests.golden.texts`` where a change of them is meant.
+``python -m tests.golden.texts`` writes the texts again after an intended change.
 """

@@ -1,7 +1,7 @@
-"""What the program says of small tables: ``python -m tests.golden.frozen`` writes it down.
+"""Results on small tables, which ``python -m tests.golden.frozen`` writes to files.
 
-Every call gives its options in words, so that no default can move a number: an audit with a second price,
-the frames of two runs, and what every command prints with ``--json``.
+Every call states all options, so that no changed default can alter a number: an audit with a second price,
+the frames of two runs, and the output of every command with ``--json``.
 """
 
 import contextlib
@@ -28,7 +28,8 @@ from tests.golden.policies import PLAN, QUICK, policies, source
 from tests.golden.texts import HERE
 
 FROZEN = HERE / "frozen"
-#: For prices, with a tariff beside; and for residuals, with validation rows, rows set aside and no tuning.
+#: One plan for prices with a tariff, and one for residuals with validation rows, confirmation rows and no
+#: tuning.
 PLANS = {
     "parity": PLAN,
     "residuals": Sweep(
@@ -37,19 +38,19 @@ PLANS = {
         device="cpu",
     ),
 }  # fmt: skip
-#: Values that differ in every run: versions, addresses and clocks.
+#: Values that differ between runs: versions, addresses and times.
 _ELSEWHERE = {
     *("seconds", "created", "version", "versions", "written", "id", "file", "log", "took", "home", "run"),
     *("bytes", "sha256", "made_with", "folder"),
 }
 
-#: Name to a command's arguments: {table} is the policies' file, {run} a finished run's id.
+#: Name, mapped to a command's arguments: {table} is the file of policies, {run} the id of a finished run.
 _LINES = (line.split(": ") for line in (HERE / "commands.txt").read_text(encoding="utf-8").splitlines())
 COMMANDS: Mapping[str, list[str]] = MappingProxyType({name: given.split() for name, given in _LINES})
 
 
 def audit() -> str:
-    """``audit.json`` of a price, its controls, its cost and a second price."""
+    """``audit.json`` of a price with controls, costs and a second price."""
     table = policies()
     rng = np.random.default_rng(1)
     table["expected"] = (table["premium"] / 1.1).round(4)
@@ -65,7 +66,7 @@ def audit() -> str:
 
 
 def frames(*names: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Name to frame of these runs or both: models, blends, baselines and references; FAIRDASH_HOME holds them."""
+    """Name, mapped to frame, of the runs in FAIRDASH_HOME: models, blends, baselines and references."""
     for name in names or PLANS:
         plan = PLANS[name]
         run = create_run(source(), plan)
@@ -79,7 +80,7 @@ def frames(*names: str) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def commands(only: str | None = None) -> Iterator[tuple[str, object]]:
-    """Name to what a command prints. FAIRDASH_HOME must hold the runs of :func:`frames`."""
+    """Name, mapped to the printed output of a command. FAIRDASH_HOME must contain the runs of :func:`frames`."""
     from fairdash.runs.listing import list_runs
 
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +94,7 @@ def commands(only: str | None = None) -> Iterator[tuple[str, object]]:
 
 
 def printed(arguments: list[str]) -> object:
-    """A command's exit code and the JSON that it prints."""
+    """The exit code of a command and its printed JSON."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         code = main(arguments)
@@ -101,7 +102,7 @@ def printed(arguments: list[str]) -> object:
 
 
 def settled(value: object) -> object:
-    """A JSON value without values that differ in every run."""
+    """A JSON value without the values that differ between runs."""
     if isinstance(value, dict):
         return {key: settled(each) for key, each in value.items() if key not in _ELSEWHERE}
     if isinstance(value, list):
@@ -110,7 +111,7 @@ def settled(value: object) -> object:
 
 
 def write(place: Path) -> None:
-    """Write everything down into a folder."""
+    """Write all frozen values into a folder."""
     place.mkdir(exist_ok=True)
 
     def write_json(name: str, value: object) -> None:
@@ -132,9 +133,9 @@ def kept(name: str, folder: Path = FROZEN) -> object:
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    """A frozen frame's rows; of a tariff that is all but flat the errors alone.
+    """Rows of a frozen frame; for a tariff with almost no effects, only the errors.
 
-    A processor's rounding decides which of its factors are the last to differ.
+    Rounding on the processor determines which factors of such a tariff still differ from 1.
     """
     rows = pd.read_csv(path).to_dict("records")
     flat = ("method", "lam", "split", "part", "mse", "rmse", "deviance")

@@ -1,4 +1,4 @@
-"""Policies, and a small plan for them, whose numbers are frozen."""
+"""Policies and a small plan, for which the tests store results."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ PLAN = Sweep(**_OF_PLAN, settings=QUICK, tariff=True, device="cpu")
 
 
 def policies(n: int = 600) -> pd.DataFrame:
-    """Policies whose claims follow a bonus that follows age, with a price a little above their cost."""
+    """Policies whose claims depend on a bonus that is related to age, with a price slightly above their cost."""
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, n)
     bonus = np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))
@@ -30,7 +30,7 @@ def policies(n: int = 600) -> pd.DataFrame:
 
 
 def source() -> DatasetSource:
-    """The policies as an upload with roles: claims a year."""
+    """The policies as an upload with roles: the target is claims per year."""
     columns = {"target": "claims", "sensitive": ("age",), "features": ("bonus", "zone"), "weight": "years"}
     roles = Roles(**columns, prediction="premium", rate=True)
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")

@@ -1,5 +1,4 @@
-"""Public names, the command line's words, committed studies, and with every option given an audit, two runs and every
-command are those written down."""
+"""Public names, help texts, studies, and results of an audit, two runs and every command stay the same."""
 
 import json
 from pathlib import Path
@@ -29,14 +28,14 @@ _FRAMES: dict[str, dict[str, pd.DataFrame]] = {}
 
 
 def carried_out(*names: str) -> dict[str, pd.DataFrame]:
-    """The frames of these runs, each of which is made once."""
+    """The frames of the given runs, each computed once."""
     for name in names:
         if name not in _FRAMES:
             _FRAMES[name] = dict(frozen.frames(name))
     return {key: frame for name in names for key, frame in _FRAMES[name].items()}
 
 
-# Of the run for parity, tests/runs/test_runs.py trains such a plan to what was stored.
+# tests/runs/test_runs.py compares the run for demographic parity with the stored values.
 @pytest.mark.parametrize("plan", few(frozen.PLANS, "residuals"))
 @pytest.mark.usefixtures("home")
 def test_result_tables_of_runs_match_the_stored_ones(plan: str, tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_result_tables_of_runs_match_the_stored_ones(plan: str, tmp_path: Path) 
         assert not too_large(differences(frozen.records(frozen.FROZEN / f"{name}.csv"), now, name))
 
 
-# A sweep in a shell is one in Python, whose frames stand above; a list has both runs.
+# A sweep in a shell equals a sweep in Python, which is compared above; the list of runs contains both.
 @pytest.mark.parametrize("command", few(frozen.COMMANDS, *(set(frozen.COMMANDS) - {"sweep", "runs_list"})))
 @pytest.mark.usefixtures("home")
 def test_command_outputs_match_the_stored_ones(command: str) -> None:

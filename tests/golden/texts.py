@@ -1,4 +1,4 @@
-"""The public names and the command line's help as text: ``python -m tests.golden.texts`` writes them down."""
+"""Public names and command help as text, which ``python -m tests.golden.texts`` writes to files."""
 
 import dataclasses
 import inspect
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def public_names() -> str:
-    """A line a public name: a function's parameters, a class's fields and methods."""
+    """One line per public name: the parameters of a function, the fields and methods of a class."""
     lines = []
     for name in fd.__all__:
         value = getattr(fd, name)
@@ -39,7 +39,7 @@ def public_names() -> str:
 
 
 def help_of_every_command() -> str:
-    """What ``--help`` says, without its line breaks: they depend on the terminal."""
+    """The ``--help`` texts without line breaks, which depend on the terminal."""
     return "\n\n".join(" ".join(text.split()) for _, text in help_of_every_verb(command_line())) + "\n"
 
 

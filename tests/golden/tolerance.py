@@ -1,4 +1,4 @@
-"""How far a frozen value may move on another processor, by its kind.
+"""Tolerance of a frozen value on another processor, by its kind.
 
 exact          words, ids, counts, settings and structure
 closed form    sums, means and shares of a table's cells: 1e-9 of the value
@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Of a standard error. ``python -m benchmarks.processors`` prints how much of it other processors take.
+#: Share of a standard error. ``python -m benchmarks.processors`` prints how much of it other processors use.
 SHARE = 0.05
 CLOSED = 1e-9
 EXACT, CLOSED_FORM, P_VALUE, SENTENCE, LEARNED = "exact", "closed form", "p-value", "sentence", "learned"
-#: Numbers of shuffles that p-values come from.
+#: Numbers of permutations used for p-values.
 _SHUFFLES = (39, 199, 999, 1999, 9999)
-#: Errors of n rows, whose standard error is that of a mean of squares of normal errors.
+#: Errors of n rows, with the standard error of a mean of n squared normal errors.
 _ERRORS = {"mse", "rmse", "deviance", "error", "error_of_standard", "loss"}
-#: Numbers that rest on learned ones and have no interval of their own.
+#: Numbers derived from trained models, without an interval.
 _DERIVED = {
     "verdict_value", "verdict_edge", "smallest", "smallest_money", "rows_needed", "statistic", "in_sample",
 }  # fmt: skip
@@ -31,14 +31,14 @@ _DERIVED |= {
     "increase", "behind", "score", "excess", "hgr", "dependence", "upper", "lower", "price", "candidate",
 }  # fmt: skip
 _DERIVED |= {"size", "u_explained", "s_explained", "difference", "money", "value", "gap", "floor"}
-#: Rows behind a number whose row does not tell: the policies' test rows.
+#: Number of rows if the frozen row does not state it: the test rows of the policies.
 _ROWS = 120
 _NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that moved: where, its kind, by how much, and how much it may."""
+    """A changed value: its place, its kind, the change, and the tolerance."""
 
     where: str
     kind: str
@@ -49,7 +49,7 @@ class Difference:
 
     @property
     def share(self) -> float:
-        """Share of what is allowed."""
+        """The change as a share of the tolerance."""
         return self.size / self.allowed if self.allowed else math.inf
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Difference:
 def differences(
     then: object, now: object, where: str, row: Mapping[str, Any] | None = None
 ) -> Iterator[Difference]:
-    """Every place at which two JSON values differ."""
+    """All places at which two JSON values differ."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in sorted(then.keys() ^ now.keys()):
             yield Difference(f"{where}.{key}", EXACT, math.inf, 0.0, then.get(key), now.get(key))
@@ -82,7 +82,7 @@ def differences(
 
 
 def too_large(found: Iterator[Difference]) -> list[str]:
-    """Those that no processor explains, in words."""
+    """Descriptions of differences that another processor can't explain."""
     return [str(each) for each in found if not each.share <= 1]
 
 
@@ -93,12 +93,12 @@ def _shown(where: str, then: str, now: str) -> Difference:
 
 
 def tolerance(name: str, value: float, row: Mapping[str, Any], size: float) -> tuple[str, float, float]:
-    """Kind of a number that has moved by `size`, that size, and how much it may; `row` is what stands beside it."""
+    """Kind, change and tolerance of a number that changed by `size`; `row` has the other values of its row."""
     if name in ("p_value", "p_values", "p_at_best") or name.endswith("_p"):
         steps = (each + 1 for each in _SHUFFLES if abs(value * (each + 1) - round(value * (each + 1))) < 1e-6)
         return P_VALUE, size, 1.001 / next(steps, max(_SHUFFLES) + 1)
     if name == "p_below":
-        # A normal tail moves by at most the density at 0 for each standard error.
+        # Per standard error, a normal tail probability changes by at most the density at 0.
         return LEARNED, size, SHARE * 0.4
     if name in ("lam", "lams"):
         return EXACT, size, 0.0
@@ -109,11 +109,11 @@ def tolerance(name: str, value: float, row: Mapping[str, Any], size: float) -> t
 
 
 def standard_error(name: str, value: float, row: Mapping[str, Any]) -> float | None:
-    """Standard error of a number by what stands beside it; None for a closed form."""
+    """Standard error of a number from the other values of its row; None for a closed form."""
     if f"{name}_se" in row:
         return _known(row[f"{name}_se"])
     if name.endswith("_se"):
-        # Of two folds.
+        # The estimate of two folds is uncertain by its whole size.
         return abs(value)
     stem = re.sub("(_floor|_floor_q95|_edge)$", "", name)
     if f"{stem}_floor_q95" in row and (top := row[f"{stem}_floor_q95"]) is not None and top == top:
@@ -130,7 +130,7 @@ def standard_error(name: str, value: float, row: Mapping[str, Any]) -> float | N
 
 
 def _is_interval(name: str, low: str, row: Mapping[str, Any]) -> bool:
-    """Whether the columns `low` and its fellow are this number's interval, not the bounds of a group."""
+    """Return True if `low` and its upper counterpart are this number's interval, not bounds of a group."""
     if low not in row or low in ("price_low", "s_low", "ratio_low"):
         return False
     if low == "low":

@@ -1,4 +1,4 @@
-"""Several machines at one PostgreSQL: what one of them leaves by dying, another finishes."""
+"""Several machines with one PostgreSQL database: if one machine fails, another finishes its jobs."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
 
-# Variants: without PostgreSQL, test_queues and test_resumed hold that a job ended by force goes on.
+# Variants: without PostgreSQL, test_queues and test_resumed check that a killed job resumes.
 pytestmark = [pytest.mark.variant, pytest.mark.processes]
 __all__ = ["undisturbed"]
 
 Process = subprocess.Popen[bytes]
-#: How long a database is gone; by hand also 40 s.
+#: Length of the database outage; 40 s was tested by hand.
 SECONDS_AWAY = float(os.environ.get("FAIRDASH_TEST_SECONDS_AWAY", "5"))
 
 
 def program(name: str) -> str:
-    """Path of one of PostgreSQL's programs; Debian keeps them out of the way."""
+    """Path of a PostgreSQL program, which Debian does not put on the PATH."""
     places = [os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
     found = shutil.which(name, path=os.pathsep.join(places))
     if not found:
@@ -48,7 +48,7 @@ def program(name: str) -> str:
 
 @dataclass(frozen=True)
 class Postgres:
-    """A PostgreSQL of a test's own, to be started and to be gone at once.
+    """A PostgreSQL server for one test, which can be started and killed.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Postgres:
 
 @pytest.fixture
 def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
-    """A PostgreSQL which the app and its workers are told."""
+    """A PostgreSQL server that the app and its workers use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -78,7 +78,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     place, log = folder / "data", folder / "log"
     user: list[str] = []
     if getpass.getuser() == "root":
-        # It refuses to be run by root.
+        # PostgreSQL refuses to run as root.
         user = ["runuser", "-u", "postgres", "--"]
         shutil.chown(folder, "postgres")
         for above in (folder.parent, *folder.parent.parents[:-2]):
@@ -99,7 +99,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.fixture
 def machine(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Process]]:
-    """Starts a worker as an administrator does, in a session of its own; the app is on machine a."""
+    """Start a worker as an administrator does, in a separate session; the app runs on machine a."""
     monkeypatch.setenv("FAIRDASH_MACHINE", "a")
     started: list[Process] = []
 
@@ -115,24 +115,24 @@ def machine(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
 
 def end(process: Process) -> None:
-    """End a machine at once, with all that it has started."""
+    """Kill a machine with all processes that it has started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
 def at_work(job: str) -> str:
-    """The machine's process that works at a job; empty while it waits, or when it has ended."""
+    """The machine's process that runs a job; empty if it waits or has ended."""
     pending = (each for each in queue.active("long") if each.status == "PENDING")
     return next((each.executor_id or "" for each in pending if each.workflow_id == job), "")
 
 
-def test_a_second_machine_finishes_the_job_of_one_that_dies(
+def test_a_second_machine_finishes_the_job_of_a_machine_that_fails(
     machine: Callable[[str], Process], undisturbed: object
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
     until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
-    # One machine is busy for good, so that the other takes the run: whichever is ready first.
+    # One machine, whichever is ready first, is kept busy, so that the other takes the run.
     other = start_run(SOURCE, ENDLESS)
     until(lambda: at_work(other.id))
     run = start_run(source(), LONGER)
@@ -150,12 +150,12 @@ def at_steps() -> set[str]:
     return {each.executor_id or "" for each in queue.active(queue.STEPS) if each.status == queue.AT_WORK}
 
 
-def test_all_machines_share_the_steps_of_a_run_and_a_dying_machine_loses_none(
+def test_all_machines_share_the_steps_of_a_run_and_no_step_is_lost_when_a_machine_fails(
     machine: Callable[[str], Process],
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
     until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
-    # By its estimate long enough to be shared, and without references.
+    # The estimated time is long enough to share the run, which has no references.
     table = source(10_000)
     plan = replace(LONGER, settings=replace(QUICK, batch_size=1024, n_epochs=330))
     assert worker.is_worth_sharing(table.load(), plan)
@@ -190,7 +190,7 @@ def test_a_database_outage_neither_ends_a_run_nor_changes_the_result(
     assert wait(run).state == DONE
     postgres.start()
     assert_same(run.read_result(), undisturbed)
-    # The process lives, and takes the next jobs.
+    # The process survives and takes the next jobs.
     assert wait(waiting).state == DONE
     other = start_run(SOURCE, PLAN)
     assert wait(other).state == DONE
@@ -198,7 +198,7 @@ def test_a_database_outage_neither_ends_a_run_nor_changes_the_result(
 
 def test_a_terminated_or_killed_worker_leaves_no_child_processes(machine: Callable[[str], Process]) -> None:
     lock = queue.lock_of("long").with_name("a-long.lock")
-    # Told to, it ends well; and of one that is killed outright the children notice.
+    # A terminated worker exits cleanly, and the children of a killed worker notice its end.
     for tell, status in ((subprocess.Popen.terminate, 0), (subprocess.Popen.kill, -signal.SIGKILL)):
         one = machine("a")
         until(lambda: queue.is_locked(lock))

@@ -1,4 +1,4 @@
-"""Steps computed by other processes: the same bits with any number of them, and whatever happens to one."""
+"""Steps computed by any number of other processes give the same bits, also after a crash."""
 
 import json
 import os
@@ -44,12 +44,12 @@ __all__ = ["undisturbed"]
 
 @pytest.fixture
 def in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a short run, and where there is one core."""
+    """Use several processes for short runs and on machines with one core too."""
     monkeypatch.setattr(worker, "processes_for", lambda *_: 2)
 
 
 def children() -> set[int]:
-    """The processes of pools, which are told to compute steps."""
+    """The worker processes that compute steps."""
     found = set()
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -73,7 +73,7 @@ def test_a_sweep_gives_the_same_result_with_any_number_of_executor_threads(count
 
 
 def step(folder: str, name: str) -> tuple[str, float]:
-    """A step of the small program."""
+    """A step of the small test program."""
     replay = Replay(Path(folder))
     replay.target = name
     with pytest.raises(StepDone) as done:
@@ -82,7 +82,7 @@ def step(folder: str, name: str) -> tuple[str, float]:
 
 
 class Noting(ThreadPoolExecutor):
-    """An executor of one thread that notes the order of the steps."""
+    """An executor with one thread that records the order of the steps."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -97,12 +97,13 @@ def test_steps_are_started_in_program_order_as_soon_as_they_are_possible(tmp_pat
     noting = Noting()
     folder = tmp_path / "units"
     compute_steps(lambda job: program(job, []), folder, step=step, executor=lambda: noting, width=lambda: 1)
-    # All at once would be a/0, b/0, beside, a/1, ...: the long chain would wait for what stands beside it.
+    # Starting every step at once would give a/0, b/0, beside, a/1, ...: the long chain would wait for other
+    # steps.
     assert noting.names == ["a/0", "a/1", "a/2", "b/0", "b/1", "b/2", "beside", "total"]
 
 
 class Breaking(ThreadPoolExecutor):
-    """An executor that takes so many steps, and then is broken."""
+    """An executor that runs this number of steps and then breaks."""
 
     def __init__(self, left: int) -> None:
         super().__init__(2)
@@ -142,7 +143,7 @@ def test_an_executor_that_always_breaks_ends_the_run_with_a_clear_error(tmp_path
         (Cancelled(), Cancelled, None),
     ],
 )
-def test_an_error_in_a_step_of_another_machine_reaches_the_job_in_words(
+def test_the_job_reports_the_message_of_an_error_on_another_machine(
     error: Exception, kind: type[Exception], words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> tuple[str, float]:
@@ -160,7 +161,7 @@ def test_an_error_in_a_step_of_another_machine_reaches_the_job_in_words(
 def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
     undisturbed: SweepResult,
 ) -> None:
-    """One of them is killed: what it was at is computed again, and nothing else."""
+    """One of the processes is killed: only the step that it was computing is computed again."""
     run = start_run(source(), LONGER)
     until(lambda: len(units(run)) >= 3 and children())
     kept = units(run)
@@ -175,7 +176,7 @@ def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
 
 
 @pytest.mark.usefixtures("in_parallel")
-def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
+def test_a_stop_request_ends_processes_that_are_in_the_middle_of_a_step() -> None:
     run = start_run(SOURCE, replace(ENDLESS, tune=False))
     until(lambda: children() and run.status.fraction > 0)
     cancel(run)
@@ -193,12 +194,12 @@ def test_an_error_raised_in_a_step_ends_the_run_with_the_same_message(
     monkeypatch.setattr("fairdash.training.baselines._of_split", refuse)
     with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="This can't be fitted"):
         execute_in_parallel(source().load(), PLAN, tmp_path / "units", executor=executor)
-    # Through a pipe, too.
+    # The error also survives a pipe.
     piped = pickle.loads(pickle.dumps(OptionError.of("This can't be", "Take another.")))
     assert str(piped) == "This can't be. Take another."
 
 
-# What a step has found is computed once, and once more where it is not as it was written.
+# The result of a step is computed once, and again only if the stored file was changed.
 
 
 FOUND: Found = {"rows": np.arange(3), "rule": "the smallest"}
@@ -233,7 +234,7 @@ def test_no_step_begins_after_a_stop_request(tmp_path: Path) -> None:
 
 
 def program(run_step, computed):
-    """Two chains of three steps, and a sum of both: what a chain has found is added up step by step."""
+    """Two chains of three steps and a total: the results of each chain are added up step by step."""
 
     def step(name, before):
         computed.append(name)
@@ -258,7 +259,9 @@ def program(run_step, computed):
     return sum(gather(chains, beside, total))
 
 
-def test_a_replay_names_all_computable_steps_and_computes_only_the_requested_one(tmp_path: Path) -> None:
+def test_replaying_a_job_lists_all_computable_steps_and_computes_only_the_requested_step(
+    tmp_path: Path,
+) -> None:
     expected = program(lambda name, compute, /: compute(), [])
     job, waves = Replay(tmp_path), []
     while True:

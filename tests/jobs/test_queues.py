@@ -1,4 +1,4 @@
-"""Jobs wait in line, outlive the process at them, and go on after the last unit that was finished."""
+"""Jobs wait in a queue, survive the end of their process, and resume after the last finished unit."""
 
 import os
 import re
@@ -33,14 +33,14 @@ from tests.ui.conftest import open_page
 if sys.platform != "win32":
     import fcntl
 
-#: A run of several seconds and a dozen units.
+#: A run of several seconds and about a dozen units.
 LONGER = replace(
     PLAN, methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=replace(QUICK, n_epochs=20)
 )
 
 
 def source(n: int = 200) -> UploadSource:
-    """A table of two sensitive columns, for which no references are trained: half of a small run's seconds."""
+    """A table with two sensitive columns, for which no references are trained, to halve the time of a run."""
     rng = np.random.default_rng(0)
     table = CatalogueSource(dataset="household", options={"n": n}).load().table()
     table = table.assign(Income=rng.normal(30, 5, n).round(2))
@@ -50,7 +50,7 @@ def source(n: int = 200) -> UploadSource:
 
 
 def processes(queue_name: str) -> list[int]:
-    """The processes at a queue of this test's home."""
+    """The worker processes of a queue of this test's home."""
     home, found = os.environ["FAIRDASH_HOME"].encode(), []
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -65,7 +65,7 @@ def processes(queue_name: str) -> list[int]:
 def kill(queue_name: str) -> None:
     (process,) = processes(queue_name)
     os.kill(process, signal.SIGKILL)
-    # Its memory is gone a moment before its files are closed.
+    # Its memory is released slightly before its files are closed.
     until(lambda: not processes(queue_name) and not queue.is_locked(queue.lock_of(queue_name)))
 
 
@@ -79,7 +79,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 
 def units(run: Run) -> dict[str, tuple[int, int]]:
-    """Units kept so far: when each was written, and where on the disk."""
+    """Stored units, with the time of writing and the place on disk."""
     whole = (path for path in run.units.glob("*") if len(path.name) == 64)
     return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in whole}
 
@@ -89,7 +89,7 @@ def units(run: Run) -> dict[str, tuple[int, int]]:
 def test_a_run_whose_process_is_killed_gives_the_same_result_as_an_undisturbed_run(
     undisturbed: SweepResult, kills: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process stands by and takes the run; the one after it goes on, and no rows get into the database."""
+    """A standby process takes the run and a second process resumes it; the database never contains data rows."""
     monkeypatch.delenv("FAIRDASH_NO_STANDBY")
     queue.prepare(queue.LONG)
     until(lambda: processes(queue.LONG))
@@ -113,7 +113,7 @@ def test_a_run_whose_process_is_killed_gives_the_same_result_as_an_undisturbed_r
 
 
 def assert_no_rows_in_the_database() -> None:
-    """It needs no secure deletion: ids, states and hashes are all there is."""
+    """The database contains only ids, states and hashes, and therefore needs no secure deletion."""
     with sqlite3.connect(data_folder("jobs.sqlite")) as database:
         tables = ("operation_outputs", "output"), ("workflow_input", "inputs")
         written = [
@@ -170,7 +170,7 @@ def test_a_queue_process_starts_even_while_a_page_checks_the_lock(monkeypatch: p
     lock = queue.lock_of("long")
     make_parents(lock)
     lock.touch()
-    # As is_locked does, which a page does each second.
+    # Hold the lock as is_locked does, which a page calls every second.
     handle = os.open(lock, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH)
     threading.Timer(0.3, os.close, [handle]).start()
@@ -193,7 +193,7 @@ def test_an_unreachable_database_is_reported_and_pages_still_show_finished_runs(
     monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
     with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE answers"):
         start_run(SOURCE, replace(PLAN, random_state=1))
-    # The run that was asked for stands in the lists, and nobody knows how far it is.
+    # The lists show the requested run, whose progress is unknown without the database.
     for name, said in (("home", 1), ("runs", 1), ("tradeoff", 0)):
         at = open_page(name, run=done.id)
         assert not at.error
@@ -204,6 +204,6 @@ def test_an_unreachable_database_is_reported_and_pages_still_show_finished_runs(
 def test_listing_finished_runs_does_not_query_the_database(
     done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first page must not wait for it."""
+    """The first page must not wait for the database."""
     monkeypatch.setattr(queue, "client", None)
     assert [run.status.state for run in list_runs().runs] == [DONE]

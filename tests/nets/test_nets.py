@@ -1,4 +1,4 @@
-"""Stacked networks and their optimiser: K as one equals one by one."""
+"""Networks trained together and their optimiser: K networks together equal K networks one by one."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_the_hand_written_gradient_of_stacked_networks_equals_that_of_autograd(w
     torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-12)
 
 
-def test_networks_that_share_a_table_compute_what_each_would_with_its_own():
+def test_sharing_an_input_table_between_networks_does_not_change_outputs_or_gradients():
     net = StackedMLP([3, 5, 4, 1], seeds=[1, 2, 3, 4, 5, 6]).double()
     tables = torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     shared, own = (x.clone().requires_grad_() for x in (tables, tables.repeat_interleave(3, dim=0)))
@@ -47,7 +47,7 @@ def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer(activatio
     assert torch.equal(silenced, net.biases[-1].transpose(1, 2).expand_as(silenced))
 
 
-def test_saturated_units_stay_right_in_single_precision():
+def test_saturated_units_are_accurate_in_single_precision():
     net = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50)
     x = torch.linspace(-12, 12, 101).reshape(1, -1, 1)
     exact = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50).double()(x.double())
@@ -71,13 +71,13 @@ def _quadratic_steps(optimiser, weights, target, n):
 
 
 def _start():
-    """Equal weights for both optimisers, and what they are to become."""
+    """Equal initial weights for both optimisers, and the target values."""
     start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0))
     return nn.Parameter(start.clone()), nn.Parameter(start.clone()), torch.ones(3, 4, 2)
 
 
 def _by_torch(weights, target, *, factor=lambda step: 1.0, **options):
-    """Thirty steps of torch's own Adam, whose rate is 0.05 times a factor."""
+    """Thirty steps of torch's Adam with a learning rate of 0.05 times a factor."""
     adam = torch.optim.Adam([weights], lr=0.05, **options)
     schedule = torch.optim.lr_scheduler.LambdaLR(adam, factor)
     for _ in range(30):
@@ -126,7 +126,7 @@ def test_stacked_adam_takes_a_learning_rate_per_member_and_can_maximize():
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_a_member_with_a_non_finite_gradient_is_frozen_and_the_others_continue(poison):
+def test_a_model_with_a_non_finite_gradient_is_frozen_and_the_others_continue(poison):
     weights = nn.Parameter(torch.ones(2, 3))
     optimiser = StackedAdam([weights], lr=0.1, weight_decay=0.1)
     _quadratic_steps(optimiser, weights, torch.zeros(2, 3), 2)

@@ -1,6 +1,7 @@
-"""Archives of a run with something changed in them and every hash made anew, by a seed; and looking at a run.
+"""Run archives with one change by a seed and correct hashes, and a check of all that pages read.
 
-``change(content, seed)`` changes one thing: a value of JSON, a column, cell or row of a table, an array, a file.
+``change(content, seed)`` changes one thing: a JSON value; a column, cell or row of a table; an array; or a
+file.
 """
 
 import io
@@ -35,7 +36,7 @@ SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.js
 DEEP: Any = []
 for _ in range(400):
     DEEP = [DEEP]
-#: What no field, or hardly any, may be.
+#: Values that hardly any field allows.
 HOSTILE: list[Any] = [
     None, True, False, 0, -1, 7, 0.5, 1e308, -1e308, float("nan"), float("inf"), 10**30, 10**400, "", "x", "λ" * 30_000,
     "../../evil", "a/b", "<script>alert(1)</script>", "\ud800", "\x00", "2026-13-45", [], {}, [[]], [None], {"a": 1},
@@ -44,7 +45,7 @@ HOSTILE: list[Any] = [
 
 
 def rich(kind: str = "networks") -> Run:
-    """A run that is done and has everything that one may have; of networks, tariffs, or with three classes."""
+    """A finished run with every optional part; with networks, with tariffs, or with three classes."""
     source = SOURCE
     plan = replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=kind == "networks")
     if kind == "tariffs":
@@ -69,7 +70,7 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 
 
 def packed(files: dict[str, bytes]) -> bytes:
-    """The archive of these files, every hash as it has to be."""
+    """The archive of these files with correct hashes."""
     files = {name: each for name, each in files.items() if not name.endswith(SEAL)}
     for look in ("result/", "first/"):
         own = {name.removeprefix(look): each for name, each in files.items() if name.startswith(look)}
@@ -80,7 +81,7 @@ def packed(files: dict[str, bytes]) -> bytes:
 
 
 def change(content: bytes, seed: int) -> tuple[str, bytes]:
-    """What was changed, in words, and the archive."""
+    """A description of the change, and the archive."""
     rng, files = random.Random(seed), unpacked(content)
     name = rng.choice([each for each in files if not each.endswith(SEAL)])
     ways = {".parquet": _table, ".safetensors": _arrays, ".jsonl": _lines}
@@ -94,7 +95,7 @@ def change(content: bytes, seed: int) -> tuple[str, bytes]:
 
 def _sealed(content: bytes, rng: random.Random) -> tuple[str, bytes]:
     said, values = _plain(open_sealed_text(content.decode()), rng)
-    # An object that is none can't hold its own hash.
+    # JSON that is not an object can't contain its hash.
     return said, (sealed_text(values) if isinstance(values, dict) else json.dumps(values)).encode()
 
 
@@ -118,7 +119,7 @@ def _file(files: dict[str, bytes], name: str, rng: random.Random) -> str:
 
 
 def _plain(values: Any, rng: random.Random) -> tuple[str, Any]:
-    """One place of JSON changed, whatever holds it."""
+    """Change one place of a JSON value."""
     places: list[tuple[Any, Any]] = []
 
     def walk(value: Any) -> None:
@@ -228,7 +229,7 @@ def _short(value: Any) -> str:
 
 
 def look_at(run: Run, *, whole: bool = True) -> None:
-    """All that pages, reports and commands read of a run; if not `whole`, without a report's charts."""
+    """Read all of a run that pages, reports and commands read; charts of the report only if `whole`."""
     from fairdash.ui.runs import line_of
 
     (same,) = [each for each in list_runs().runs if each.id == run.id]

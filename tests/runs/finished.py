@@ -1,4 +1,4 @@
-"""Runs that are done, without a worker: what tests of what is found need of them."""
+"""Finished runs, made without a worker, for tests of results."""
 
 import json
 
@@ -19,7 +19,7 @@ PLAN = Sweep(methods=("standard", "pearson"), lams=(0.5, 1.0), n_splits=2, setti
 def finished(
     plan: Sweep = PLAN, *, source: DatasetSource = SOURCE, first: bool = False, owner: str = LOCAL
 ) -> Run:
-    """A run of this plan that is done; or that has ended after its first look."""
+    """A finished run of this plan, or a run that ended after its preview."""
     told = {"first": plan if first else None, "defaults": current_defaults(), "owner": owner}
     run = Run.create(RunSpec(source=source, plan=plan, **told))
     run.write_result(execute_sweep(source.load(), plan, is_preview=True), first=first)
@@ -28,5 +28,5 @@ def finished(
 
 
 def altered(content: str, **values: object) -> str:
-    """JSON of which some values have been changed by hand."""
+    """A JSON file with some values changed."""
     return json.dumps(json.loads(content) | values)

@@ -1,4 +1,4 @@
-"""Of 200 archives with one thing changed and every hash right, each is taken and can be shown, or refused in words."""
+"""200 archives with one change and correct hashes: each is shown, or refused with a message."""
 
 import shutil
 from collections.abc import Iterable
@@ -67,7 +67,8 @@ def are_shown_or_refused(content: bytes, seeds: Iterable[int]) -> None:
             refused = str(error)
         else:
             refused = ""
-            # Charts take a second; benchmarks/archive_fuzz.py draws them of all, and opens the pages.
+            # Charts take a second each; benchmarks/archive_fuzz.py draws those of all archives and opens the
+            # pages.
             look_at(run, whole=False)
             shutil.rmtree(run.folder)
         assert not refused or "run written by fairdash" in refused or "no finished run" in refused, said

@@ -1,4 +1,4 @@
-"""Rows set aside: they take part in nothing, are opened once, and every later opening is counted."""
+"""Confirmation rows: training ignores them, they are opened once, and every later opening is counted."""
 
 import json
 from dataclasses import replace
@@ -47,7 +47,7 @@ def draw(share: float = 0.2, *, n: int = 400, latest: bool = False, **roles: np.
 
 @pytest.fixture(scope="module")
 def result():
-    # Whole: a first look trains no models to confirm by.
+    # Run the whole sweep, because a preview trains no models that could be confirmed.
     return execute_sweep(SOURCE.load(), SHARED)
 
 
@@ -77,7 +77,7 @@ def test_confirmation_rows_depend_only_on_the_data_and_are_in_no_split():
         together = np.concatenate([*split.parts.values()])
         assert np.array_equal(np.sort(together), np.setdiff1d(np.arange(400), rows))
         assert len(split.test) == 64
-    # Without any the splits are what they were.
+    # Without confirmation rows the splits are as before.
     none = replace(plans[0], confirmation_share=0.0)
     assert sum(len(part) for part in none.splits(data)[0].parts.values()) == 400
 
@@ -87,7 +87,7 @@ def test_confirmation_rows_are_set_aside_in_whole_groups():
     rows = draw(group=policy)
     assert len(rows) == 80
     assert not set(policy[rows]) & set(np.delete(policy, rows))
-    # Even where groups of another size than one would fill the share beyond it.
+    # With groups of 20 rows, a share of 0.22 of 400 rows sets aside 80 rows, in whole groups.
     assert len(draw(0.22, group=np.repeat(np.arange(20), 20))) == 80
 
 
@@ -97,7 +97,7 @@ def test_the_latest_rows_are_set_aside_for_splits_by_time():
     rows, (split,) = plan.set_aside(data), plan.splits(data)
     assert year[rows].min() > np.delete(year, rows).max() >= year[split.test].max()
     assert 50 <= len(rows) <= 100
-    # The last time is set aside whole, though it has more rows than the share.
+    # The whole last time period is set aside, although it has more rows than the share.
     assert np.array_equal(draw(0.25, latest=True, time=np.repeat([2000.0, 2001.0], 200)), np.arange(200, 400))
 
 
@@ -148,7 +148,7 @@ def test_confirm_opens_the_confirmation_rows_and_counts_each_opening():
     first = fd.confirm(result, **POINT)
     assert (first.n, first.number, first.is_first, first.finds_link) == (90, 1, True, first.p_value <= 0.05)
     assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
-    # The same point again is no other opening; another one is, blends among them.
+    # Opening the same point again does not count; opening another point does, also for a blended model.
     assert fd.confirm(result, **POINT) is first
     blend = fd.confirm(result, method="pearson", lam=0.2)
     assert (blend.number, blend.is_first, len(result.opened)) == (2, False, 2)
@@ -168,7 +168,7 @@ def test_a_run_keeps_its_confirmations_and_refuses_altered_ones(run):
     assert other.number == 2
     opened = [event for event in read(run.folder).events if "set aside" in event.what]
     assert [event.details["weight"] for event in opened] == ["λ = 1", "λ = 0.5"]
-    # As a run that was taken away and brought in elsewhere.
+    # The run is exported and imported elsewhere.
     kept = import_run(export_run(run)).run
     assert read_confirmations(run) == read_confirmations(kept) == (found, other)
     file = run.folder / CONFIRMATIONS

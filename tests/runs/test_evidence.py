@@ -1,4 +1,4 @@
-"""A run is somebody's evidence: what has changed is named, what can't be written is not lost, nothing is guessed."""
+"""A run is evidence: changes are named, results survive a failed write, and damage is never guessed away."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ LEAST = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Home of a finished run with a first look."""
+    """Home of a finished run with a preview."""
     home = tmp_path_factory.mktemp("evidence") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
@@ -65,13 +65,13 @@ def test_a_flipped_bit_in_any_stored_file_is_detected_and_the_file_is_named(run:
     for path in kept:
         content = path.read_bytes()
         if path.parent.name == "first":
-            # The first look is read where there is no result.
+            # The preview is read if there is no result.
             (run.folder / "result").rename(run.folder / "aside")
         for bit in (3, 4 * len(content), 8 * len(content) - 2):
             path.write_bytes(flipped(content, bit))
             with pytest.raises(RunError, match="damaged") as raised:
                 open_all(run)
-            # Of a seal that was altered, what it no longer vouches for is named.
+            # If the file of hashes was changed, the message names the file that it no longer matches.
             assert path.name in str(raised.value) or path.name == "sha256.json", (path, bit)
         path.write_bytes(content)
         open_all(run)
@@ -81,7 +81,7 @@ def test_a_flipped_bit_in_any_stored_file_is_detected_and_the_file_is_named(run:
 
 
 def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable[..., None]]:
-    """A writer to a disk that is full so many times."""
+    """A writer that fails this number of times because the disk is full."""
     asked: list[int] = []
 
     def attempt(*args: object, **options: object) -> None:
@@ -94,7 +94,7 @@ def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable
 
 
 def test_a_run_retries_and_finishes_after_the_disk_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither while it tells how far it is, nor while it writes what it has found."""
+    """The disk is full while the run writes its progress and while it writes its result."""
     monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
     monkeypatch.setattr(cancellation, "SECONDS_BETWEEN_CHECKS", 0.0)
     run = create_run(SOURCE, LEAST)
@@ -122,7 +122,7 @@ def test_a_run_fails_with_the_cause_when_the_disk_stays_full(monkeypatch: pytest
 
 
 def test_a_finished_run_is_not_trained_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is started on it once more, with other data by now, does nothing."""
+    """A worker that is started again on the run, whose data have changed by now, does nothing."""
     before = (run.folder / "status.json").read_bytes()
     monkeypatch.setattr(worker, "_train", None)
     assert (worker.main(run.id), (run.folder / "status.json").read_bytes()) == (0, before)

@@ -1,4 +1,4 @@
-"""Models to take away, refitted on all rows, with their cards; and predictions as a table to audit."""
+"""Downloadable models, refitted on all rows, with their model cards; and predictions as a table to audit."""
 
 import io
 import json
@@ -85,7 +85,7 @@ def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
     return fd.FairRegressor.load(folder / "m.safetensors")
 
 
-def test_a_model_is_made_in_a_separate_process_and_is_not_listed_as_a_run():
+def test_a_model_is_fitted_in_a_separate_process_and_is_not_listed_as_a_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
     assert wait(job).state == DONE
     names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
@@ -109,7 +109,7 @@ def test_a_model_equals_the_regressor_fitted_on_all_rows(method, lam, objective,
 def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
     job = made(upload())
     zipfile.ZipFile(io.BytesIO(job.bundle())).extractall(tmp_path / "bundle")
-    # Other rows in another form: semicolons, columns in another order, and without the sensitive one.
+    # Other rows in another format: semicolons, another order of columns, and no sensitive column.
     table = policies().sample(frac=1, random_state=1).drop(columns=["age", "cost"])[::-1]
     table.iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False, sep=";")
     command = [sys.executable, "bundle/load_model.py", "new.csv"]
@@ -123,7 +123,7 @@ def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
     assert np.array_equal(written["prediction"], expected[table.index])
 
 
-def test_the_same_fit_gives_the_same_bytes():
+def test_fitting_a_model_twice_gives_identical_files():
     first = made().bundle()
     assert first == made().bundle()
     assert made(lam=1.5).bundle() != first
@@ -152,7 +152,7 @@ def test_the_model_card_has_data_settings_versions_and_figures():
     ):
         assert sentence in readme
     for name in ("README.txt", "load_model.py"):
-        # Names of columns stand in JSON alone, where they can't run.
+        # Column names appear only in JSON, where they can't be executed.
         assert not re.search("HYPERLINK|policies.csv", content[name].decode())
 
 
@@ -190,7 +190,7 @@ def test_the_newest_model_of_a_run_method_and_weight_is_found(monkeypatch):
     spec = replace(old.spec, created="9999-01-01T00:00:00+00:00")
     new = ModelJob.create(spec)
     assert find_model(**ASKED).id == new.id
-    # A second look parses no spec again.
+    # Reading the list a second time parses no spec.json again.
     (damaged.folder / "spec.json").unlink()
     monkeypatch.setattr("fairdash.runs.store.parse_spec", None)
     assert find_model(**ASKED).id == new.id
@@ -205,7 +205,7 @@ def test_early_stopping_of_a_refitted_model_uses_the_validation_share_of_the_pla
     assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
-def test_every_model_card_heading_holds_the_user_text_or_a_marked_gap(monkeypatch) -> None:
+def test_every_model_card_heading_has_the_user_text_or_a_mark_of_missing_text(monkeypatch) -> None:
     answers = {"purpose": "Motor *quotes*"}
     monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
     files = opened(made().bundle())
@@ -239,7 +239,7 @@ def priced(run: Run) -> tuple[UploadSource, AuditJob]:
     return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
 
 
-def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
+def test_each_row_has_the_price_of_the_first_split_with_that_row_in_its_test_set() -> None:
     found = price_of_test_rows(
         {0: np.array([1.0, 2, 3, 4]), 1: np.array([10.0, 20, 30, 40])}, [np.array([2, 0]), np.array([3, 2])]
     )

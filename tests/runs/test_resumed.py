@@ -1,4 +1,4 @@
-"""A run or a search that goes on with the units that are known equals one that was never ended."""
+"""A run or a search that resumes from stored units equals one that was never interrupted."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from fairdash.training.search import search_settings
 from tests.runs.test_runs import LAM, PLAN, SETTINGS, SOURCE
 from tests.tiers import few
 
-#: An adversary, dropout, an end before the last epoch: whatever a leg has to hand on.
+#: An adversary, dropout and early stopping have the most state that one stage of training passes to the next.
 ADVERSARY = {"methods": ("standard", "hgr_nn"), "n_splits": 1, "validation_share": 0.2, "tune": True}
 RUN = replace(PLAN, **ADVERSARY, settings=replace(PLAN.settings, dropout=0.1, patience=2, n_epochs=8))
 JOBS = {
@@ -26,7 +26,7 @@ JOBS = {
 
 
 class Kept:
-    """Units in files of memory, those `known` before as they were kept; `ends_at` the so-manieth that is not."""
+    """Units in memory, starting with the `known` ones; the new unit number `ends_at` interrupts the job."""
 
     def __init__(self, known=None, *, ends_at=None):
         self.files = dict(known or {})
@@ -46,7 +46,7 @@ class Kept:
 
 @pytest.fixture(autouse=True)
 def short_legs(monkeypatch):
-    """Legs of an epoch or a few, as a large table has them."""
+    """Stages of one or a few epochs, as for a large table."""
     monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
 
 
@@ -57,7 +57,7 @@ def dataset():
 
 @pytest.fixture(scope="module", params=few(JOBS, "run"))
 def job(request, dataset):
-    """A job, what it finds at once, and the units that it asks for."""
+    """A job, the values that it reports at once, and the units that it requests."""
     carry_out = JOBS[request.param]
     undisturbed = carry_out(dataset, lambda name, compute, /: compute())
     with pytest.MonkeyPatch.context() as patch:
@@ -69,7 +69,7 @@ def job(request, dataset):
 
 
 def assert_same(a, b):
-    """Equal value by value, but for the seconds that it took."""
+    """Check that two results are equal in every value except the seconds."""
     assert type(a) is type(b)
     if isinstance(a, pd.DataFrame):
         pd.testing.assert_frame_equal(a, b, check_exact=True)
@@ -117,7 +117,7 @@ def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
         assert len(told) < len(shares)
 
 
-def test_a_resumed_run_does_not_retry_a_model_stack_that_exceeded_memory(dataset, monkeypatch):
+def test_a_resumed_run_does_not_retry_a_batch_of_models_that_exceeded_memory(dataset, monkeypatch):
     tried = []
     train_stack = stack.train_stack
 

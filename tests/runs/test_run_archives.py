@@ -1,4 +1,4 @@
-"""A run is taken away as one file and comes in as it was, or not at all."""
+"""An exported run is imported unchanged or refused."""
 
 import io
 import json
@@ -95,7 +95,7 @@ def test_an_archive_with_a_flipped_bit_is_refused(content: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as zipped:
         data = [(each.header_offset + 30 + len(each.filename), each.file_size) for each in zipped.infolist()]
     of_large = {k for start, size in data if size > 2000 for k in range(start + 50, start + size - 50)}
-    # A third of headers, directory and short files, and of the large ones' insides every so many.
+    # Try every third byte of headers, directory and short files, and fewer bytes inside large files.
     for k in [k for k in range(len(content)) if k % (499 if k in of_large else 3) == 0]:
         flipped = bytearray(content)
         flipped[k] ^= 1 << k % 8
@@ -113,13 +113,13 @@ def zipped(files: dict[str, bytes], **more: object) -> bytes:
 
 
 def with_one(content: bytes, name: str, file: bytes) -> bytes:
-    """Packed and sealed anew by hand, with another file."""
+    """The archive with one file replaced and correct hashes."""
     files = unpacked(content) | {name: file}
     return archive._packed({name: each for name, each in files.items() if name != SEAL})
 
 
 def linked(content: bytes) -> bytes:
-    """With a link in the place of a file."""
+    """The archive with a link in place of a file."""
     about = zipfile.ZipInfo("result/about.json", date_time=(1980, 1, 1, 0, 0, 0))
     about.create_system, about.external_attr = 3, 0o120777 << 16
     target = io.BytesIO()
@@ -137,7 +137,7 @@ def with_another_result(content: bytes) -> bytes:
 
 OUTSIDE = ("../evil.json", "/etc/evil", "result/../../evil", "result/./x", "C:\\evil", "result\\x")
 OUTSIDE += ("evil.py", "units/x", "x")
-#: A file in the place of another, packed and sealed.
+#: Replacement of one file, in a packed archive with correct hashes.
 REPLACED = {
     "an id that leads out": ("run.json", b'{"fairdash_run": 1, "id": "../../../x"}'),
     "an id that is no text": ("run.json", b'{"fairdash_run": 1, "id": 7}'),
@@ -150,7 +150,7 @@ REPLACED = {
 
 
 def attempts(content: bytes) -> dict[str, bytes]:
-    """What somebody may hand over in the place of an archive, by what it is."""
+    """Invalid uploads in place of an archive, by description."""
     files = unpacked(content)
     packed = {"a file added": {"result/x": b""}, "repacked": {}} | {name: {name: b"1"} for name in OUTSIDE}
     found = {"nothing": b"", "no zip": b"age,cost\n1,2\n", "cut off": content[:-100]}

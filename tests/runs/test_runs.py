@@ -1,4 +1,4 @@
-"""Runs and searches: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
+"""Runs and searches: stored, run in a separate process, cancelled, and reported if their worker dies."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ ENDLESS = replace(PLAN, settings=replace(QUICK, n_epochs=100_000))
 
 
 def wait(job, wanted=lambda status: status.is_over):
-    """The job's status once `wanted` says yes to it, which is when it is over by default."""
+    """The status of a job once `wanted` accepts it, by default when the job has ended."""
     try:
         until(lambda: wanted(job.status))
     except AssertionError:
@@ -51,7 +51,7 @@ def wait(job, wanted=lambda status: status.is_over):
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
 def test_a_sweep_in_a_notebook_equals_a_run_with_the_same_settings(data_set, monkeypatch):
-    """Number for number: predictions, figures with their floors and verdicts, blends, baselines, references."""
+    """All numbers are equal: predictions, results with verdicts, blended models, baselines, references."""
     monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
     source = SOURCE if data_set == "costs" else claims_of_policies()
     data = source.load()
@@ -77,18 +77,18 @@ def test_a_run_states_which_of_its_defaults_have_changed_since():
     then = current_defaults() | {"fairdash": "0.0.9", "methods": ["standard", "hgr_nn"], "n_splits": 3}
     spec = RunSpec(source=SOURCE, plan=replace(PLAN, methods=("standard", "hgr_nn"), n_splits=7))
     assert not Run.create(replace(spec, defaults=current_defaults())).other_defaults
-    # Seven splits were chosen; they were not the default then either.
+    # Seven splits were chosen by the user; the default number was different then too.
     assert Run.create(replace(spec, defaults=then)).other_defaults == (
         "This run was made by fairdash 0.0.9 with other defaults: "
         "methods standard, hgr_nn (now standard, hgr_spline, chi2_kde, hgr_nn)."
     )
-    # Brought in from elsewhere they may be anything.
+    # Imported runs may contain any values.
     for odd in ({"methods": [["standard"], {}]}, {"fairdash": ["x"], "methods": "hgr_nn", "lams": None}):
         assert not Run.create(replace(spec, defaults=odd)).other_defaults
 
 
 def test_defaults_are_the_same_in_notebook_command_and_page(monkeypatch):
-    """A notebook, the command line and the page that starts a run by itself ask for one plan."""
+    """A notebook, the command line and the page that starts a run automatically use the same plan."""
     from fairdash.__main__ import main as command
     from fairdash.ui.tradeoff import run as run_page
 
@@ -114,12 +114,12 @@ def test_defaults_are_the_same_in_notebook_command_and_page(monkeypatch):
 
 
 def test_a_job_cannot_read_a_file_uploaded_by_another_owner():
-    """Whoever knows a hash, say from a run that was brought in, has not been given the file."""
+    """Knowing the hash of a file, for example from an imported run, gives no access to the file."""
     theirs, mine = 32 * "a", 32 * "b"
     content = claims(300).to_csv(index=False).encode()
     upload = keep_upload(content, name="claims.csv", owner=theirs)
     source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
-    # It lies in this process's memory, too.
+    # The file is also in the memory of this process.
     plan = default_plan(source.load(owner=theirs))
     price = AuditPlan(columns=Columns(price="VehPower", sensitive="DrivAge"))
     model = {"run": "0" * 12, "method": "standard", "lam": 0.0}

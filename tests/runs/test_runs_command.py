@@ -1,4 +1,4 @@
-"""``fairdash runs``, what the Runs page does from a shell; and of a deleted run nothing remains."""
+"""``fairdash runs``, which offers the actions of the Runs page in a shell; a deleted run leaves no trace."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ def test_runs_show_prints_the_plan_and_the_models_of_a_run(
     said = capsys.readouterr().out
     assert model.id in said
     assert "Household" in said
-    assert "defaults" not in said  # they are today's
+    assert "defaults" not in said  # the defaults are those of today
     assert main(["runs", "show", done.id, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["plan"]["n_splits"], found["can_go_on"]) == (2, False)

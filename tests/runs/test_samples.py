@@ -1,4 +1,4 @@
-"""A first look that sees a sample: what it sees, what it says, and that nothing of it is in the whole."""
+"""A preview on a sample: the rows that it uses, its texts, and its independence from the whole result."""
 
 import shutil
 from dataclasses import replace
@@ -38,12 +38,12 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(looked: Path) -> Run:
-    """Just before its whole result: the first look is there."""
+    """A run with its preview, just before its whole result."""
     shutil.copytree(looked, Run.home() / looked.name)
     return Run(looked.name)
 
 
-def test_a_preview_uses_the_drawn_rows_alone(run: Run) -> None:
+def test_a_preview_uses_only_the_sampled_rows(run: Run) -> None:
     result, dataset = run.read_result(), SOURCE.load()
     rows = draw_rows(dataset, 120, random_state=PLAN.random_state)
     assert result.drawn_from == 200
@@ -88,7 +88,7 @@ def test_the_full_result_does_not_depend_on_the_preview(run: Run) -> None:
 
 @pytest.fixture
 def told(monkeypatch):
-    """What a context tells of the seconds left, so many seconds after it has begun."""
+    """The estimate of the seconds left, at this number of seconds after the start."""
     now = [1000.0]
     monkeypatch.setattr("fairdash.runs.state.time.monotonic", lambda: now[0])
 
@@ -105,10 +105,10 @@ def test_the_estimated_time_left_spans_the_speeds_of_the_last_three_minutes(told
     assert told(context, 0.0, 0.0) is None
     assert told(context, 10.0, 0.05) == pytest.approx((190, 190))
     assert told(context, 80.0, 0.2) == pytest.approx((320, 320))
-    # Of the last minute nothing is known yet.
+    # No progress is known for the last minute yet.
     assert told(context, 150.0, 0.25) == pytest.approx((450, 450))
     assert told(context, 130.0 + 60, 0.4) == pytest.approx((160, 180 / 0.35 * 0.6))
-    # What was done more than three minutes ago tells nothing.
+    # Progress of more than three minutes ago is ignored.
     assert told(context, 500.0, 0.4) is None
 
 
@@ -117,14 +117,14 @@ def test_an_earlier_time_estimate_is_used_until_enough_work_is_done(told) -> Non
     write_status(run.folder, RunStatus(state=RUNNING, fraction=0.02, seconds_left=(686.0, 1274.0)))
     context = JobContext(run)
     assert told(context, 0.0, 0.02) == pytest.approx((686, 1274))
-    # Ten times as quick at first, of which little follows.
+    # The first steps were ten times as fast, which says little about the rest.
     low, high = told(context, 4.0, 0.06)
     assert (low, high) == pytest.approx((94, 1222))
     assert told(context, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
 
 
-def test_core_slowness_is_measured_by_the_fastest_trial(monkeypatch) -> None:
-    # Five tries, of 5 to 9 times what a core of usual speed takes.
+def test_processor_speed_is_measured_by_the_fastest_of_several_trials(monkeypatch) -> None:
+    # Five trials, which take 5 to 9 times as long as on a usual core.
     readings = iter([at for seconds in range(5, 10) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
     monkeypatch.setattr("fairdash.evaluation.work.time.perf_counter", lambda: next(readings))
     assert work.slowness() == pytest.approx(5)

@@ -1,4 +1,4 @@
-"""Fair tariffs of a run: on its front, on its page, and as files to take away."""
+"""Fair tariffs of a run: on its front, on its page, and as downloadable files."""
 
 import io
 import json
@@ -46,7 +46,7 @@ def policies(n: int = 600) -> pd.DataFrame:
     table["years"] = rng.uniform(0.2, 1.0, n).round(2)
     bonus, south = table["bonus"], table["zone"] == "south"
     table["claims"] = rng.poisson(table["years"] * np.exp(-2 + bonus / 40 + 0.3 * south))
-    # Twice what claims cost, and dearer for the old.
+    # A price of twice the expected claims, and higher for older drivers.
     return table.assign(price=2 * np.exp(-2 + bonus / 60 + age / 100).round(4))
 
 
@@ -76,7 +76,7 @@ def run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def tariffs_of(run: Run) -> pd.DataFrame:
-    """The figures of the run's tariffs, by λ."""
+    """Results of the run's tariffs, by λ."""
     return wide(parse_comparison(run).front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
 
 
@@ -91,7 +91,7 @@ def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 
 
-def test_downloaded_tariff_files_rate_like_the_fitted_tariff(run: Run, tmp_path: Path) -> None:
+def test_downloaded_tariff_files_give_the_premiums_of_the_fitted_tariff(run: Run, tmp_path: Path) -> None:
     job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
     assert job is not None
     table = policies()
@@ -101,7 +101,7 @@ def test_downloaded_tariff_files_rate_like_the_fitted_tariff(run: Run, tmp_path:
         bundle.extractall(tmp_path)
     card = json.loads((tmp_path / "tariff.json").read_text(encoding="utf-8"))
     settings = card["tariff"]["settings"]
-    assert settings["smooth"] == 0  # as the run's own tariffs, whose figures stand beside it
+    assert settings["smooth"] == 0  # as for the run's tariffs, whose results are shown next to it
     expected = fd.FairTariff(lam=3.0, alpha=settings["alpha"], smooth=0, random_state=0).fit(
         table[["bonus", "zone"]],
         table["claims"] / table["years"],
@@ -140,7 +140,7 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     at = most.set_value(10.0).run()
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
     assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
-    # Before it the figures are those that the run has of this weight.
+    # Before the cap, the results equal those of the run at this weight.
     own = tariffs_of(run).loc[3.0]
     assert table["Deviance ÷ flat premium's"].iloc[0] == f"{own['deviance']:.4f}"
     assert table["HGR_spline with age"].iloc[0] == f"{own['hgr_spline']:.3f} ({own['hgr_spline_floor']:.3f})"
@@ -153,11 +153,12 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     assert "are capped at −10 %" in words(at)
 
 
-# The first look of a price: tariffs on all rows; what no rows can show is said, and not drawn.
+# The preview for a price uses tariffs on all rows; an effect that the rows can't show is stated and not
+# drawn.
 
 
 def claims_source(n: int, *, slope: float, link: float) -> UploadSource:
-    """Policies with some 6 % of claims, which follow the bonus a little; so does age if there is a `link`."""
+    """Policies, about 6 % with claims, which depend weakly on the bonus; with a `link`, age does too."""
     rng = np.random.default_rng(1)
     years, bonus = rng.uniform(0.2, 1.0, n).round(3), rng.normal(0, 1, n)
     age = 45 + 12 * (link * bonus + np.sqrt(1 - link**2) * rng.normal(0, 1, n))
@@ -189,7 +190,7 @@ def test_a_tariff_preview_on_all_rows_finds_a_gain_that_a_sample_misses() -> Non
     assert test["deviance"][:0.1].is_monotonic_increasing
     assert test["hgr_spline"].iloc[0] > test["hgr_spline_floor"].max() + 0.1
     assert test["hgr_spline"].iloc[-1] < test["hgr_spline"].iloc[0] / 2
-    # Beside the tariffs stands the flat rate, and no blend lies between them.
+    # The flat rate is shown next to the tariffs, without blended models between them.
     assert set(whole.baselines[plan.objective]["method"]) == {"mean"}
     assert (whole.paths[plan.objective]["share"] == 0).all()
 
@@ -226,7 +227,7 @@ def test_networks_are_compared_with_an_equally_fair_tariff() -> None:
     run = Run.create(RunSpec(source=of, plan=replace(plan, n_splits=3, confirmation_share=0.0)))
     assert worker.main(run.id) == 0
     comparison = parse_comparison(run, method="hgr_spline", lam=1.0)
-    # As fair on validation rows as is asked; on test rows with nine tenths, or all, of the tariff's deviance.
+    # Equally fair on validation rows; on test rows with nine tenths, or all, of the tariff's deviance.
     front = comparison.front
     dependence = front.tariffs.query("part == 'validation' and measure == 'hgr_spline'")
     dependence = dependence.groupby("lam")["value"].mean()

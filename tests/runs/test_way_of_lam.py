@@ -1,8 +1,9 @@
-"""How long λ's way is: from the plan through the worker and its weights to the stored result and the front.
+"""Number of records and files that pass λ on, from the plan to the stored result and the front.
 
-A record carries λ if it is a dataclass with a field ``lam`` or ``lams``, and it passes λ on if one of its fields
-holds such a record, or a table with a column ``lam``. A file is on the way if one of its functions takes or
-returns a record that carries λ. What grows here grows for everyone who follows a weight through the house.
+A record carries λ if it is a dataclass with a field ``lam`` or ``lams``, and it passes λ on if one of its
+fields contains such a record, or a table with a column ``lam``. A file counts if one of its functions takes
+or returns a record that carries λ. A larger count means more work for everyone who traces a weight through
+the code.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ def _parts(value: object) -> tuple[object, ...]:
 
 
 def carries(value: object) -> bool:
-    """Whether it is a record with λ, or a list or mapping of them."""
+    """Return True for a record with λ, or for a list or mapping of such records."""
     return any(
         is_dataclass(type(part)) and bool({"lam", "lams"} & type(part).__dataclass_fields__.keys())
         for part in _parts(value)
@@ -44,9 +45,9 @@ def _holds(value: object) -> bool:
     )
 
 
-def test_lambda_passes_through_few_records_and_files_from_plan_to_front(monkeypatch) -> None:
+def test_lambda_passes_through_a_limited_number_of_records_and_files(monkeypatch) -> None:
     monkeypatch.setattr(launch, "enqueue", lambda job: None)
-    # Not the length of the way, but how often it is gone.
+    # Fewer repetitions shorten the run and leave the path of λ unchanged.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
     monkeypatch.setattr("fairdash.training.baselines.MAX_TREES", 2)
     assert stack.train_stack, "torch is loaded before anything is traced"
@@ -66,7 +67,8 @@ def test_lambda_passes_through_few_records_and_files_from_plan_to_front(monkeypa
     files, files_passed = ({file for file, seen in SEEN.items() if seen & names} for names in (carry, passed))
     assert len(carry) <= 3, carry
     assert len(passed) <= 10, passed
-    # One of them is where the key of a model stands, and one hands on the results of branches (jobs/steps.py).
+    # One of these files defines the key of a model, and one passes on the results of branches
+    # (jobs/steps.py).
     assert len(files) <= 14, files
-    # Any place of a list counts. records.py carries every record and knows none, as json does.
+    # Every place in a list counts. records.py, like json, passes all records without knowing their fields.
     assert len(files_passed - {CONVERTER}) <= 18, files_passed

@@ -1,4 +1,4 @@
-"""The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
+"""Parts of fitting tariffs together: descent, gradient of the loss, matrix of terms, and many λ and splits."""
 
 from itertools import product
 
@@ -44,7 +44,7 @@ def test_the_slope_of_a_loss_is_the_gradient_of_its_deviance(loss):
     found = find_loss(loss)
     (expected,) = torch.autograd.grad(found.unit_deviance(eta, y).sum(), eta)
     assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
-    # By NumPy, as tariffs have it, and by torch, as networks do: the same.
+    # NumPy for tariffs and torch for networks give the same values.
     for of in (found.unit_deviance, found.slope):
         by_torch, by_numpy = of(eta.detach(), y).numpy(), of(eta.detach().numpy(), y.numpy())
         assert by_numpy == pytest.approx(by_torch, rel=1e-12, abs=1e-12)
@@ -73,10 +73,10 @@ def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
     z = 0.1 * np.random.default_rng(0).normal(size=(2, x.shape[1]))
     which = np.array([1, 0])
     value, slope = stack.value_and_slope(z, which)
-    # Large tables are computed in float32: the same to its digits.
+    # Large tables use float32, with the same values up to its precision.
     short = TariffStack(**given, number=np.float32).value_and_slope(z, which)
     assert ([each.dtype for each in short], short[0]) == ([np.float64] * 2, pytest.approx(value, rel=1e-6))
-    # Differences of premium have large slopes, of which as many digits are right.
+    # Penalties on averages have large gradients, whose relative precision is the same.
     size = float(np.abs(slope).max()) if penalty == "averages" else 1.0
     assert short[1] == pytest.approx(slope, abs=1e-5 * size)
     for place in (0, 3, x.shape[1] - 1):
@@ -87,7 +87,7 @@ def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
 
 
 def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_networks():
-    """Its R is CanonicalPenalty's, value and slope, whose slope torch knows."""
+    """Value and gradient equal those of CanonicalPenalty, whose gradient torch computes."""
     from fairdash.tariff.averages import AveragesPenalty
     from fairdash.training.penalties.closed_forms import CanonicalPenalty
 
@@ -108,7 +108,7 @@ def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_network
 
 
 def test_faster_starts_for_many_rows_lead_to_the_same_solution_in_fewer_steps(monkeypatch):
-    """The GLM on a sample, then on all; the parabola, then what is minimised: starts, and no other ends."""
+    """Starting from a sample's GLM and a quadratic approximation does not change the solution."""
     table, claims, years, age = policies(3000)
     x = design(choose_terms(table, years, TermOptions(n_breakpoints=5)), table)
     options = FitOptions(loss=find_loss("poisson"), penalty_rows=1000, tol=1e-7, max_iter=1000)
@@ -123,7 +123,7 @@ def test_faster_starts_for_many_rows_lead_to_the_same_solution_in_fewer_steps(mo
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
 
 
-# What changed in the tariff, a factor a figure: both tables are drawn as they are, with the exposure.
+# Changes in the tariff, with one figure per factor: both tables are drawn unchanged, with the exposure.
 
 
 EVIL = '<img src=x onerror="alert(1)">'
@@ -152,7 +152,7 @@ def test_factor_figures_plot_the_relativities_and_interpolate_between_them_as_pr
     for table, name in ((before, "λ = 0"), (after, "chosen")):
         line, missing = _named(figure, name)
         rows = table[(table["factor"] == "value") & (table["kind"] == "breakpoint")]
-        # At the breakpoints, and between two of them as premiums are.
+        # Premiums follow the drawn line at the breakpoints and between them.
         assert np.interp(rows["at"], line.x, line.y) == pytest.approx(rows[value])
         middle = rows["at"].iloc[:2].mean()
         rated = fd.rate(pd.concat([table.iloc[:1], rows]), pd.DataFrame({"value": [middle]}))

@@ -1,4 +1,4 @@
-"""Fixed relativities: an offset of the GLM and of the fair fit, in the table that is filed, and what is refused."""
+"""Fixed relativities: an offset of the GLM and of the fair fit, in the exported table, and refusals."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from tests.data.tables import dataset_of
 from tests.tariff.test_model import _target, policies
 from tests.tiers import few
 
-#: A text column, and numbers that are levels.
+#: A text column, and a column of numbers that are levels.
 REGION = {"north": 0.8, "south": 1.3, "sea": 2.0}
 CLASS = {50: 0.5, 60.0: 0.75, "75": 1.1}
 FIXED = {"region": REGION, "class": CLASS}
@@ -39,7 +39,7 @@ def fixed_policies(n=400, seed=0):
 
 
 def product_of(table):
-    """Each row's fixed relativities, by pandas."""
+    """The product of each row's fixed relativities, computed with pandas."""
     by_class = table["class"].map({int(float(level)): value for level, value in CLASS.items()})
     return (table["region"].map(REGION) * by_class).to_numpy(dtype=float)
 
@@ -63,14 +63,14 @@ def test_fixed_relativities_are_the_offset_of_a_glm_at_lambda_zero(loss):
         slope = np.append(first.sum(), x.T @ first + 2 * alpha * beta[1:])
         return deviance + alpha * beta[1:] @ beta[1:], slope
 
-    # The definition itself, by a solver that knows nothing of GLMs.
+    # The definition, minimised by a general solver.
     start = np.zeros(x.shape[1] + 1)
     found = minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
     own = np.append(model.intercept_ - np.log(unit), model.coef_)
     assert objective(own)[0] <= found.fun + 1e-12
     assert own == pytest.approx(found.x, abs=1e-5)
     if loss == "poisson":
-        # Counts with an offset are rates with its weight.
+        # Counts with an offset are rates weighted by the offset.
         glm = PoissonRegressor(alpha=alpha * years.sum() / (years * given).sum(), tol=1e-10, max_iter=10_000)
         glm.fit(x, y / given / unit, sample_weight=years * given)
         assert model.predict(table) == pytest.approx(unit * given * glm.predict(x), rel=1e-4)
@@ -78,7 +78,7 @@ def test_fixed_relativities_are_the_offset_of_a_glm_at_lambda_zero(loss):
 
 @pytest.fixture(scope="module")
 def filed():
-    """Policies of which one lacks its region, their years, and a tariff with a relativity for it."""
+    """Policies, one of which has no region; their years; and a tariff with a relativity for a missing region."""
     table, claims, years, age = fixed_policies()
     table.loc[3, "region"] = None
     model = fd.FairTariff(lam=0.3, fixed={"region": {**REGION, None: 1.7}, "class": CLASS}, **OPTIONS)
@@ -91,7 +91,7 @@ def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums
     table, years, model = filed
     own = model.relativities(base=base)
     fixed = own[own["kind"] == "fixed"]
-    # To the last digit as they were given, whatever the others are relative to, unseen levels too.
+    # Fixed relativities are exported with all given digits, whatever the base levels, also for unseen levels.
     assert dict(zip(fixed["level"], fixed["relativity"], strict=True)) == {
         **REGION, **{"50": 0.5, "60": 0.75, "75": 1.1}
     }  # fmt: skip
@@ -114,7 +114,7 @@ def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums
 def test_rows_without_a_relativity_are_named_in_fit_and_predict():
     table, claims, years, age = fixed_policies(100)
     model = fd.FairTariff(lam=0.1, fixed=FIXED, **OPTIONS)
-    # The row counts in the user's own table, whatever has no weight.
+    # The message gives row numbers of the user's table, including rows without weight.
     how = {"sensitive_features": age, "sample_weight": np.where(np.arange(100) < 3, 0, years)}
     other = table.assign(**{"class": np.where(np.arange(100) >= 90, 99, table["class"])})
     other.loc[[4, 7], "region"] = ["moon", None]
@@ -167,7 +167,7 @@ def test_tariffs_fitted_together_apply_fixed_relativities_as_a_single_tariff_doe
             table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
         )
         assert one.predict(table) == pytest.approx(price, rel=1e-6)
-    # What every row is multiplied by, the base takes back.
+    # The base rate absorbs a factor that multiplies every row.
     twins = replace(dataset, features=table.assign(region="sea"))
     dear, same = (
         fit_tariffs(twins, splits, terms=TermOptions(fixed={"region": {"sea": value}}), **given).predictions
@@ -179,11 +179,12 @@ def test_tariffs_fitted_together_apply_fixed_relativities_as_a_single_tariff_doe
         fit_tariffs(wrong, splits, terms=TermOptions(fixed=FIXED), **given)
 
 
-# A cap on what a premium may change: the income stays, the ends hold, and what can't be is said.
+# A cap on premium changes: the income is unchanged, the limits hold, and impossible caps are refused with the
+# reason.
 
 
 def portfolio(n=500, seed=0):
-    """New premiums, those of today at the same income, and years."""
+    """New premiums, existing premiums with the same income, and years."""
     rng = np.random.default_rng(seed)
     existing = rng.gamma(3, 100, size=n)
     premiums = existing * rng.lognormal(0, 0.4, size=n)
@@ -198,14 +199,14 @@ def test_capped_premiums_keep_the_total_income_and_lie_within_the_limits(max_cha
     premiums, existing, years = portfolio()
     premiums = premiums * factor
     weight = years if weighted else np.ones_like(years)
-    # Without weights the two have other incomes.
+    # Without weights, both sets of premiums have another income.
     existing = existing * (weight @ premiums) / (weight @ existing) / factor
     how = {"sample_weight": years} if weighted else {}
     found = fd.cap_premiums(premiums, existing, max_change=max_change, **how)
     assert weight @ found.premiums == pytest.approx(weight @ premiums, rel=1e-9)
     low, high = max(1 - max_change, 0) * existing, (1 + max_change) * existing
     assert ((found.premiums >= low) & (found.premiums <= high)).all()
-    # What is not held is the premium times the level.
+    # A premium that no limit holds equals the new premium times a common factor.
     free = (found.premiums > low) & (found.premiums < high)
     assert found.premiums[free] == pytest.approx(found.level * premiums[free], rel=1e-12)
     held = [

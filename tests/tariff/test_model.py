@@ -1,4 +1,4 @@
-"""FairTariff: scikit-learn's contract, its GLM at λ = 0, fairness along λ, balance, and refusals."""
+"""FairTariff: scikit-learn's checks, the GLM at λ = 0, fairness along λ, balance, and refusals."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from fairdash.tariff.terms import BAND, BREAKPOINT, LEVEL, Factor, design
 from fairdash.training.losses import find_loss
 from tests.tiers import few
 
-#: Few steps: in tables of more columns than rows, later ones are decided by what rounding leaves.
+#: Few steps: in tables with more columns than rows, rounding errors determine the later steps.
 TINY = {"n_breakpoints": 4, "max_iter": 3}
 
 
@@ -35,7 +35,7 @@ def _with_checks(*options):
 
 @_with_checks(
     {"loss": "squared_error", "penalty": "hgr_spline"},
-    # One check asks for an R² above .5, which λ = 1 may give up.
+    # One check requires an R² above 0.5, which a fit with λ = 1 may miss.
     *({"loss": "squared_error", "penalty": each, "lam": 0.3} for each in PENALTIES if each != "hgr_spline"),
     {"loss": "squared_error", "lam": 0, "sensitive_columns": None},
     {"loss": "poisson"},
@@ -46,7 +46,7 @@ def test_a_fair_tariff_passes_the_estimator_checks_of_scikit_learn(estimator, ch
 
 
 def policies(n=400, seed=0):
-    """A table of every kind of column with missing cells, claims a year, years and age, which shows in it."""
+    """A table with every type of column and missing cells, claims per year, years, and a related age."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 80, size=n)
     table = pd.DataFrame(
@@ -67,7 +67,7 @@ def policies(n=400, seed=0):
 
 
 def _target(loss, claims, seed=5):
-    """Claims as they are, or positive amounts."""
+    """Claims, or positive amounts."""
     amounts = np.random.default_rng(seed).gamma(2, 1 + claims)
     return amounts if loss == "gamma" else claims
 
@@ -85,7 +85,7 @@ def test_a_tariff_at_lambda_zero_equals_the_glm_of_scikit_learn_on_the_same_colu
     model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, credibility=0, balance=False, **OPTIONS)
     x = design(model.fit(table, y, sample_weight=years).terms_, table)
     if family.has_log_link:
-        # Another solver than the tariff's own; the target has mean 1, for which α is said.
+        # Another solver than that of the tariff; the target has mean 1, to which α refers.
         unit = np.average(y, weights=years)
         glm = TweedieRegressor(power=family.power, link="log", alpha=alpha, tol=1e-10, max_iter=10_000)
     else:
@@ -98,7 +98,7 @@ def test_a_tariff_at_lambda_zero_equals_the_glm_of_scikit_learn_on_the_same_colu
     assert (own, model.predict(table)) == (pytest.approx(theirs, abs=1e-6), pytest.approx(expected, rel=2e-3))
 
 
-def test_the_terms_of_a_tariff_follow_its_options_and_the_data():
+def test_the_terms_of_a_tariff_depend_on_its_options_and_the_data():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     kinds = dict.fromkeys(["zone", "gender", "group"], LEVEL)
@@ -106,12 +106,12 @@ def test_the_terms_of_a_tariff_follow_its_options_and_the_data():
     assert {term.column: term.kind for term in model.terms_ if isinstance(term, Factor)} == kinds
     terms = {tuple(part.column for part in term.parts): term for term in model.terms_}
     assert list(terms)[-2:] == [("zone", "gender"), ("bonus", "group")]
-    # No row's gender is x.
+    # No row has the gender x.
     cells = {"value": (5000.0, 9000.0), "zone": ("A", "B", "C"), "gender": ("m", "f"), "garage": (0.0, 1.0)}
     cells["group"] = ("1", "2", "3", "4")
     assert {name: terms[name,].cells for name in cells} == cells
     assert {name for name in kinds if terms[name,].has_missing} == {"value", "zone", "group"}
-    assert terms["zone",].base == 1  # the most exposure
+    assert terms["zone",].base == 1  # the level with the most exposure
     assert terms["bonus", "group"].first.n_places == 3
     for columns, term in terms.items():
         counted = table[list(columns)].notna().all(axis=1) | isinstance(term, Factor)
@@ -136,7 +136,7 @@ def test_user_defined_breakpoints_and_base_levels_are_used():
 def test_the_dependence_falls_with_lambda(penalty, objective):
     table, claims, _, age = policies(600)
     of_premium = objective == "demographic_parity"
-    # Errors that follow age: no factor but the bonus knows of it.
+    # Errors that depend on age: of the factors, only the bonus is related to age.
     y = claims if of_premium else claims + 0.1 * (age - 45).clip(0)
     of_averages = ("pearson", "gedi", "gdp", "hsic")
     found, errors = [], []
@@ -149,14 +149,15 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
     assert found[-1] < found[0]
     if of_premium:
         assert all(b < a for path in (found, errors) for a, b in pairwise(path))
-        # Penalties of distances between distributions are squares, which weigh a weak link less.
+        # Penalties based on distances between distributions are squares, which have less weight for a weak
+        # link.
         most = {"pearson": 0.5**0.5, "jdcov": 0.8, "ccdcov": 0.8, "eipm": 0.8}.get(penalty, 0.5)
         assert found[-1] < most * found[0]
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
 def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals(loss):
-    """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
+    """Premiums scaled afterwards have other residuals than those whose dependence was reduced."""
     table, claims, years, age = policies(1000)
     y = _target(loss, claims + 0.1 * (age - 45).clip(0))
     how = {"penalty": "pearson", "objective": "equalized_residuals", "tol": 1e-7, "n_breakpoints": 6}
@@ -200,7 +201,7 @@ def test_a_fit_stopped_before_convergence_warns():
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
 
 
-def test_a_fair_tariff_equalises_mean_premiums_across_classes_also_beside_a_numeric_attribute():
+def test_a_fair_tariff_equalises_mean_premiums_across_classes_even_with_a_second_numeric_attribute():
     rng, n = np.random.default_rng(0), 3000
     region, sex = rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], n)
     age = rng.uniform(18, 80, n)

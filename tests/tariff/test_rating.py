@@ -1,4 +1,4 @@
-"""Rating by a table alone: as the model predicts, through CSV and XLSX, and what a changed table may not say."""
+"""Rating with the exported table alone: the model's predictions, CSV and XLSX, and invalid changes."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from tests.data.workbooks import CORNERS, workbook
 from tests.tariff.test_model import OPTIONS, _target, policies
 
 WAYS = ("frame", ".csv", ".xlsx")
-#: What spreadsheets would run, drop, turn into numbers or break.
+#: Texts that spreadsheets would execute, drop, convert to numbers or damage.
 HOSTILE = [
     "=1+1", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "'quoted", "", " blank ", "a,b;c", 'a"b"', "a\nb",
     "a\r\nb", "\r", "NaN", "None", "NA", "null", "1", "1.0", "007", "1e5", "TRUE", "(missing)", "\\", '\\"x"', "_x0041_",
@@ -26,7 +26,7 @@ HOSTILE = [
 
 
 def through(way, table, folder):
-    """The table again after a way through a file."""
+    """The table after writing it to a file and reading it."""
     if way == "frame":
         return table
     export(table, folder / f"tariff{way}")
@@ -35,7 +35,7 @@ def through(way, table, folder):
 
 @cache
 def fitted(loss):
-    """A tariff of all kinds of terms, away from the GLM."""
+    """A tariff with all types of terms, different from the GLM."""
     table, claims, years, age = policies(300)
     model = fd.FairTariff(loss=loss, lam=0.2, tol=1, **OPTIONS)
     return model.fit(table, _target(loss, claims), sensitive_features=age, sample_weight=years)
@@ -44,9 +44,9 @@ def fitted(loss):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("base", ["level", "average"])
 @pytest.mark.parametrize("loss", ["poisson", "squared_error"])
-def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_path):
+def test_the_exported_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_path):
     table = policies(300)[0]
-    # Rows beyond the breakpoints, and between them.
+    # Rows beyond the breakpoints and between them.
     others = table.assign(bonus=np.linspace(-9, 30, len(table)), value=table["value"] * 3)
     model = fitted(loss)
     relativities = through(way, model.relativities(base=base), tmp_path)
@@ -114,7 +114,7 @@ def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_
 
 
 def _changed(**cells):
-    """A small table with every kind of row, one cell of which is another."""
+    """A small table with every type of row and one changed cell."""
     rows = [
         (None, "base", None, None, None, None, 100.0), ("zone", "level", "A", None, None, None, 1.0),
         ("zone", "level", "B", None, None, None, 1.5), ("age", "breakpoint", None, 20.0, None, None, 2.0),
@@ -186,7 +186,7 @@ def test_an_oversized_tariff_file_is_refused_within_limited_memory(tmp_path):
     ],
 )
 def test_tariff_files_with_wrong_columns_or_cells_are_refused(header, row, says, tmp_path):
-    """A table without the columns of a tariff was read as an empty one."""
+    """A file without the columns of a tariff was once read as an empty tariff."""
     rows = [header] if row is None else [header, row]
     (tmp_path / "t.xlsx").write_bytes(workbook({"Relativities": rows}))
     (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, each)) for each in rows), encoding="utf-8")
@@ -195,7 +195,7 @@ def test_tariff_files_with_wrong_columns_or_cells_are_refused(header, row, says,
             fd.read_tariff(tmp_path / name)
 
 
-def test_the_formula_explains_how_to_rate():
+def test_the_formula_of_a_tariff_explains_how_to_compute_a_premium():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     base = model.relativities()["relativity"].iloc[0]
@@ -209,7 +209,7 @@ def test_the_formula_explains_how_to_rate():
     assert [part in added for part in ("plus points", "relativit", "band")] == [True, False, False]
 
 
-# Rating from a table that R wrote: intervals of `cut`, contrasts, levels that match nothing, no column of kinds.
+# Rating with a table from R: intervals of `cut`, contrasts, levels that match nothing, no column of kinds.
 
 
 def table(factor: str, levels: list[str], relativities: list[float]) -> pd.DataFrame:
@@ -238,7 +238,7 @@ def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 
 
-def test_bands_that_overlap_are_refused_and_a_band_may_hold_one_number() -> None:
+def test_overlapping_bands_are_refused_and_a_band_may_consist_of_one_number() -> None:
     bands = pd.DataFrame({"factor": ["", "age", "age"], "from": [None, 18, 19], "to": [None, 18, 30]})
     assert rated(bands.assign(relativity=[100.0, 2.0, 1.0]), "age", [18, 19]) == [200, 100]
     with pytest.raises(DataError, match=r"“age”: several bands hold 20"):
@@ -269,7 +269,7 @@ def test_a_few_unknown_levels_are_rated_as_the_base_if_the_user_allows_it() -> N
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
-def test_the_kind_of_a_row_is_recognised_by_its_cells(base: str | None) -> None:
+def test_the_base_rate_row_of_a_table_is_recognised_without_a_column_of_kinds(base: str | None) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )

@@ -1,4 +1,4 @@
-"""Curves are smooth as far as held-out rows ask for it, and monotone exactly where that is asked for."""
+"""Curves are as smooth as held-out rows require, and exactly monotone if the user asks for it."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ POISSON = find_loss("poisson")
 
 
 def claims_of(effect, n=3000, seed=0):
-    """A column “wear” with this effect on the logarithm of claims, one that says nothing, and age."""
+    """A column “wear” with this effect on the logarithm of claims, an unrelated column, and age."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"wear": rng.uniform(0, 1, n), "noise": rng.normal(size=n)})
     years = rng.uniform(0.3, 1, n)
@@ -32,7 +32,7 @@ def claims_of(effect, n=3000, seed=0):
 
 
 def curve(model, factor="wear", **how):
-    """Breakpoints or lower edges, relativities and shares of a factor, without missing cells."""
+    """Breakpoints or lower limits, relativities and exposure shares of a factor, without missing cells."""
     rows = model.relativities(**how)
     rows = rows[(rows["factor"] == factor) & (rows["kind"] != "missing")]
     return rows["at"].to_numpy(), rows["relativity"].to_numpy(), rows["share"].to_numpy()
@@ -75,7 +75,7 @@ def test_zero_smoothing_equals_the_ridge_fit_and_strong_smoothing_gives_straight
         fitted = fit_terms(terms, table, y, s=None, sample_weight=years, random_state=0, **how)
         return fitted.coefficients[0]
 
-    # By scikit-learn, and by Newton's method of one's own: the same problem has the same solution.
+    # scikit-learn and a separate Newton's method solve the same problem, so the solutions are equal.
     assert fit(1e-12) == pytest.approx(fit(0.0), abs=1e-5)
     stiff = fit(1e6)
     blocks = np.split(stiff, np.cumsum([term.width for term in terms])[:-1])
@@ -128,7 +128,7 @@ def test_the_cost_of_monotone_curves_is_shown():
     model = fd.FairTariff(lam=0, monotone={"wear": 1}).fit(table, claims, sample_weight=years)
     cost = model.monotone_cost_
     assert list(cost.index) == ["training", "held out"]
-    # A wave that may not fall loses much, and beyond noise.
+    # For a wave-shaped effect, a monotone curve costs much more than noise.
     assert (cost["cost"] > np.maximum(0.02, 2 * cost["noise"])).all()
     said = model.formula().splitlines()[-1]
     assert said.startswith("Constraints: “wear” may only rise. On held-out rows the deviance is 0.9")
@@ -180,14 +180,15 @@ def test_tariff_fits_ignore_test_rows_and_are_reproducible() -> None:
     np.testing.assert_array_equal(one, other)
 
 
-# Levels with few claims are drawn towards the base, listed, and levels may be held in an order.
+# Relativities of levels with few claims are shrunk towards the base and listed; levels may have a fixed
+# order.
 
 
 PLAIN = {"lam": 0, "smooth": 0, "alpha": 0}
 
 
 def rare(n: int = 4000, *, rows: int = 124) -> tuple[pd.DataFrame, np.ndarray]:
-    """Three zones, the last of which has few rows and no claim; a bonus in words; age."""
+    """Three zones, the last with few rows and no claim; a bonus as text; age."""
     rng = np.random.default_rng(0)
     zone = np.where(np.arange(n) < rows, "C", rng.choice(["A", "B"], n))
     table = pd.DataFrame({"zone": zone, "bonus": rng.choice(["best", "good", "new"], n, p=[0.5, 0.3, 0.2])})
@@ -206,11 +207,12 @@ def test_a_level_without_claims_is_shrunk_towards_the_base():
     assert relativity(alone, "C") < 0.05
     model = fd.FairTariff(**PLAIN, balance=False).fit(table, claims)
     found = np.log(relativity(model, "C"))
-    # The maximum of Poisson's likelihood, of as many claims as rows have one, times a normal prior.
+    # The maximum of the Poisson likelihood times a normal prior; the number of claims is that of rows with a
+    # claim.
     expected = model.predict(table)[table["zone"] == "C"].sum() * (claims > 0).sum() / claims.sum()
     assert -expected == pytest.approx(CLAIMS_OF_BASE * found, rel=1e-4)
     assert 0.5 < np.exp(found) < 0.8
-    # Other levels have claims enough of their own: they differ as far as the rows of C tell of them.
+    # Other levels have enough claims: they differ only as far as the rows of zone C change them.
     for level in ("A", "B", "best", "good", "new"):
         assert relativity(model, level) == pytest.approx(relativity(alone, level), rel=0.05)
     rows = model.relativities().set_index("level")["claims"]
@@ -242,7 +244,7 @@ def test_credibility_brings_many_small_levels_closer_to_their_true_effects(loss)
     assert away[1] < 0.75 * away[0]
 
 
-def test_bands_interactions_and_missing_cells_are_shrunk_as_levels_are():
+def test_relativities_of_bands_interactions_and_missing_cells_are_shrunk_like_those_of_levels():
     table, claims = rare()
     table["km"] = np.where(table["zone"] == "C", 99.0, np.arange(len(table)) % 50)
     table["age"] = np.where(table["zone"] == "C", np.nan, np.arange(len(table)) % 60)

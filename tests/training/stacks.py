@@ -1,4 +1,4 @@
-"""Rows of a made-up table as a stack of networks takes them, and the weights of what was trained."""
+"""Rows of a simulated table in the form that networks trained together take, and their trained weights."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from fairdash.training.stack import StackData, TrainedStack
 
 
 def stack_data(n=128, *, n_splits=2, columns=1, held_out=0, weighted=False, positive=False) -> StackData:
-    """s shows in the first of three features, and y depends on all; two splits hold out other rows."""
+    """s is visible in the first of three features, and y depends on all; two splits have different test rows."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n_splits, n, 3, generator=generator)
     s = x[..., :columns] + 0.5 * torch.randn(n_splits, n, columns, generator=generator)
@@ -22,5 +22,5 @@ def stack_data(n=128, *, n_splits=2, columns=1, held_out=0, weighted=False, posi
 
 
 def weights(trained: TrainedStack) -> Tensor:
-    """All weights of each network, one network a row."""
+    """All weights of each network, one network per row."""
     return torch.cat([each.detach().flatten(1) for each in trained.predictor.parameters()], dim=1)

@@ -1,4 +1,4 @@
-"""A recorded step: the numbers of one that is launched operation by operation, and words where none can be."""
+"""A step recorded for replay gives the numbers of an unrecorded step; a note says if recording is impossible."""
 
 import itertools
 from dataclasses import replace
@@ -27,9 +27,9 @@ SETTINGS = TrainingSettings(
 
 
 class Tape(TorchDispatchMode):
-    """What a CUDA graph does, on the CPU: operations on fixed memory, without the Python that led to them.
+    """Imitates a CUDA graph on the CPU: repeats operations on fixed memory without their Python code.
 
-    As there, nothing may return a number to the host.
+    As in a CUDA graph, no operation may return a number to the host.
     """
 
     def __init__(self):
@@ -45,7 +45,7 @@ class Tape(TorchDispatchMode):
 
     @torch.no_grad()
     def replay(self):
-        """Run the operations again; results go where they went when they were recorded."""
+        """Run the operations again; results go to the memory that was used during recording."""
         for func, args, kwargs, found in self.calls:
             for old, new in zip(tree_leaves(found), tree_leaves(func(*args, **kwargs)), strict=True):
                 if isinstance(old, torch.Tensor):
@@ -54,7 +54,7 @@ class Tape(TorchDispatchMode):
 
 
 def record(step):
-    """Record a step; recording one has run it, which a CUDA graph's has not."""
+    """Record a step. Here, unlike with a CUDA graph, recording also executes the step."""
     tape = Tape()
     with tape:
         step()
@@ -64,7 +64,7 @@ def record(step):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """Recorded steps, on a CPU that records them as a GPU does."""
+    """Recorded steps, on a CPU that records as a GPU does."""
     made = []
     monkeypatch.setattr(
         capture, "RECORDERS", {"cpu": lambda step: made.append(replay := record(step)) or replay}
@@ -93,13 +93,15 @@ RICH = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
 @pytest.mark.parametrize("settings", [SETTINGS, RICH], ids=["plain", "weights, dropout and patience"])
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.every_case
-def test_a_recorded_step_gives_the_very_same_weights(method, settings, objective, request):
+def test_recording_a_training_step_for_replay_does_not_change_the_weights(
+    method, settings, objective, request
+):
     told, told_again = [], []
     options = {"weighted": settings is RICH, "objective": objective}
     launched = train(method, settings, on_epoch=lambda *each: told.append(each), **options)
     made = request.getfixturevalue("recorded")
     replayed = train(method, settings, on_epoch=lambda *each: told_again.append(each), **options)
-    # One for the warm-up, another for the fair steps.
+    # One recording for the warm-up, another for the steps with the penalty.
     assert len(made) == 2
     assert not replayed.note
     assert torch.equal(weights(replayed), weights(launched))
@@ -108,7 +110,7 @@ def test_a_recorded_step_gives_the_very_same_weights(method, settings, objective
         np.testing.assert_array_equal(once[1:], again[1:])
 
 
-def test_recorded_training_in_parts_gives_the_same_weights(recorded):
+def test_recorded_training_with_interruptions_gives_the_same_weights(recorded):
     whole = train("hgr_nn")
     part = train("hgr_nn", until=3)
     rest = train("hgr_nn", state=part.state)
@@ -117,11 +119,11 @@ def test_recorded_training_in_parts_gives_the_same_weights(recorded):
 
 
 def refuse(step):
-    """Refuse any step, as CUDA does where one reads a number from the device."""
+    """Refuse any step, as CUDA does if a step reads a number from the device."""
     raise RuntimeError("operation not permitted when stream is capturing")
 
 
-def test_a_step_that_can_not_be_recorded_is_launched_and_a_note_says_so(monkeypatch):
+def test_a_step_that_cannot_be_recorded_is_executed_unrecorded_and_noted(monkeypatch):
     launched = train("hgr_nn")
     assert launched.note == ""
     monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})
@@ -171,5 +173,5 @@ def test_the_leading_eigenpair_on_a_gpu_equals_that_of_lapack(scale, monkeypatch
     powers_value, powers_vector = leading_pair(square)
     assert torch.allclose(powers_value, value, rtol=1e-5, atol=0)
     along = (vector * powers_vector).sum(dim=(1, 2)).abs()
-    assert along[0] == 0.0  # there is none
+    assert along[0] == 0.0  # a zero matrix has no leading eigenvector
     assert torch.allclose(along[1:], torch.ones(499), atol=1e-5)

@@ -1,4 +1,4 @@
-"""What a stack takes is foretold: beside what the CPU's allocator hands out, and where a GPU has no more."""
+"""Predicted memory of models trained together, compared with CPU allocations and with the limits of a GPU."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ from tests.training.stacks import stack_data
 
 N_MODELS, N_SPLITS = 24, 2
 SETTINGS = TrainingSettings(n_epochs=2, warm_up_epochs=1)
-#: Settings, encoded inputs and rows: where training takes most, where the prediction of all rows does.
+#: Settings, encoded inputs and rows: one case in which training, one in which prediction needs most memory.
 SHAPES = {
     "as a run": (SETTINGS, 20, 600),
     "wide networks": (replace(SETTINGS, hidden=(64, 32)), 20, 600),
@@ -36,7 +36,7 @@ SHAPES = {
 
 
 def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
-    """The most bytes that live at once while a stack of such models is trained and predicts."""
+    """The largest number of bytes in use at once while such models are trained together and predict."""
     torch.manual_seed(0)
     x, y, s = (torch.randn(N_SPLITS, n_rows, width) for width in (n_inputs, 1, 1))
     data = StackData(x=x, y=y, s=s, train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS)
@@ -51,10 +51,12 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 
 
 @pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
-# The first two were once wrong by half.
+# Predictions for the first two methods were once wrong by half.
 @pytest.mark.parametrize("method", few(METHODS, "hgr_nn", "jdcov", "hgr_spline"))
-def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_out(method, shape, monkeypatch):
-    # As on a GPU: a CPU computes the adversary's gradients in buffers that it keeps.
+def test_the_predicted_memory_of_a_batch_of_models_is_close_to_the_allocated_memory(
+    method, shape, monkeypatch
+):
+    # Compute as on a GPU: on a CPU, gradients of the adversary use buffers that stay allocated.
     monkeypatch.setattr(HGRPenalty, "adversary_gradients", BasePenalty.adversary_gradients)
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)
@@ -63,7 +65,9 @@ def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_ou
     assert 0.8 < share < 1.35
 
 
-def test_a_stack_is_cut_to_the_free_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_models_per_batch_is_limited_by_the_free_memory_of_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     dataset = fd.load_dataset("household", n=2_000)
     splits = draw_splits(dataset, "random", n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "random_state": 0, "permutations": None}
@@ -84,7 +88,7 @@ def test_device_auto_uses_the_cpu_when_training_is_short(monkeypatch: pytest.Mon
     assert (small.name, large.name, large.note) == ("cpu", "cuda", "")
     assert "4.5 s" in small.note
     assert "the GPU (CUDA)" in small.note
-    # Who names a GPU gets it, and a machine without one has nothing to explain.
+    # A user who names a GPU gets it, and a machine without GPU adds no note.
     assert resolve_device("cuda", seconds=0.1).name == "cuda"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
@@ -104,17 +108,17 @@ def test_the_size_of_the_whole_plan_decides_the_device_of_a_run(monkeypatch: pyt
 ON_META = replace(
     SETTINGS, hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, adversary_steps=2, patience=1
 )
-#: Copies from the host to the device, the only operations that may see both.
+#: Copies from the host to the device, the only operations that may use memory of both.
 COPIES = {"aten::_to_copy", "aten::copy_"}
 
 
 class OneDevice(TorchDispatchMode):
-    """Fails at an operation that mixes the host's arrays with the device's; not all of torch's do so."""
+    """Raises an error if an operation mixes arrays of host and device; torch itself does not always do so."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-        # A single number of the host's is handed over with the call.
+        # A single number of the host is passed as an argument of the call.
         devices = {each.device.type for each in tensors if each.dim() > 0}
         assert len(devices) <= 1 or func.name().split(".")[0] in COPIES, f"{func.name()} on {devices}"
         return func(*args, **kwargs)
@@ -124,19 +128,19 @@ class OneDevice(TorchDispatchMode):
 @pytest.mark.parametrize("method", few_methods(METHODS))
 @pytest.mark.parametrize("loss", list(LOSSES))
 def test_no_step_reads_a_number_from_the_device(method, objective, loss):
-    """Plain for squared errors; with a log link also with weights and dropout."""
+    """Squared errors are tested without options, a log link also with weights and dropout."""
     has_log_link = LOSSES[loss].has_log_link
     settings = replace(ON_META, loss=loss, dropout=0.2 * has_log_link)
     data = stack_data(96, held_out=32, positive=True, weighted=has_log_link)
     lams = (0.0,) if METHODS[method].penalty is None else (0.0, 1.0)
-    # Not in the order of the splits: every model gets a copy of its rows.
+    # The models are not in the order of the splits, so every model needs a copy of its rows.
     models = [StackedModel(method, lam, settings, split, 7) for lam in lams for split in (0, 1)]
     trainer, batches, best, _ = _prepared(
         data, models, objective=objective, batch_seeds=[1, 2], device="meta"
     )
     shares, two = [], {"epochs": range(1, 3), "on_epoch": None}
     with OneDevice():
-        # The second with the penalty, and a look at the validation rows.
+        # The second epoch has the penalty, and validation rows are evaluated.
         _train_epochs(trainer, batches, settings, None, on_step=shares.append, **two)
         best.look(2)
     assert shares[-1] == 1.0

@@ -1,4 +1,4 @@
-"""The feature encoder against scikit-learn's transformers, and under weights."""
+"""The feature encoder compared with scikit-learn's transformers, without and with weights."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_columns_that_vary_by_rounding_alone_are_treated_as_constant(embedding):
     rounded = np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)
     encoder = FeatureEncoder.fit(pd.DataFrame({"x": rounded}), embedding=embedding)
     assert encoder.transform(pd.DataFrame({"x": rounded})) == pytest.approx(0, abs=1e-12)
-    # A sum of many tenths is off in its last digits, and so is their mean.
+    # A sum of many tenths has rounding errors in its last digits, and so has the mean.
     for y in (rounded, np.full(1000, 0.1)):
         assert TargetScale.of(y, LOSSES["squared_error"], None).unit == 1
 
@@ -90,7 +90,7 @@ def test_normal_score_features_are_normal_for_any_distribution_and_keep_the_orde
     np.testing.assert_allclose(far, [scores.min(), scores.max()])
 
 
-def test_each_bin_feature_rises_between_its_two_quantiles():
+def test_each_bin_feature_increases_between_its_two_quantiles():
     frame = pd.DataFrame({"x": np.arange(801.0)})
     _, *bins = FeatureEncoder.fit(frame, embedding="bins").transform(frame).T
     assert len(bins) == 8
@@ -101,7 +101,7 @@ def test_each_bin_feature_rises_between_its_two_quantiles():
         assert rising.max() == pytest.approx(100 * (k + 1), abs=2)
 
 
-# Permutation importance: against a loop over raw cells, scikit-learn's, and what it must not depend on.
+# Permutation importance compared with a loop over raw cells and with scikit-learn, and its invariances.
 
 
 SETTINGS = fd.TrainingSettings(hidden=(8,), batch_size=64, n_epochs=10, warm_up_epochs=2, lr=1e-2)
@@ -109,7 +109,7 @@ PLAN = Sweep(methods=("standard", "hgr_spline"), lams=(0.5, 1.0), n_splits=2, se
 
 
 def table(n=400, weighted=False) -> fd.Dataset:
-    """Power makes the cost, region a part of it, and noise none; the colour has missing cells."""
+    """The cost depends on power and, less, on region, not on noise; the colour has missing cells."""
     rng = np.random.default_rng(0)
     age = rng.uniform(20, 80, n)
     region = rng.choice(["east", "north", "south", "west"], n)
@@ -130,7 +130,7 @@ def found() -> pd.DataFrame:
 
 @pytest.mark.parametrize("loss", ["squared_error", "gamma"])
 def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
-    """Each model's network by hand in float64, on the table with one raw column permuted."""
+    """The expected values compute each model's network in float64, on the table with one raw column permuted."""
     captured = []
 
     def keep(*args, **options):
@@ -181,7 +181,7 @@ def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
 
 
 def test_feature_importance_depends_on_the_seed_but_not_on_the_other_models(found, monkeypatch):
-    # Alone in its stack, and with no other split; float32 sums in another order.
+    # The model is trained alone and without the other split; float32 sums have another order.
     monkeypatch.setattr(device, "MAX_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
     there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)

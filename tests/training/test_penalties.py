@@ -1,4 +1,4 @@
-"""Laws of every penalty, whatever its method: a new line in the registry is tested without a new test."""
+"""Properties of every penalty: a method added to the registry is tested without a new test."""
 
 import math
 
@@ -28,7 +28,7 @@ def _encode(method, s, n_train=None):
 
 
 def _penalty(method, s, seeds, settings=SETTINGS):
-    """A penalty for members of one split each, and the encoded rows."""
+    """A penalty for models of one split each, and the encoded rows."""
     v = _encode(method, s)
     which_split = torch.arange(len(seeds)) % len(s)
     built = METHODS[method].penalty_class()(seeds=seeds, s=v, which_split=which_split, settings=settings)
@@ -36,7 +36,7 @@ def _penalty(method, s, seeds, settings=SETTINGS):
 
 
 def _gaussian(rho, n, *, members=3, seed=0, dtype=torch.float64):
-    """u and s of correlation rho, (members, n, 1) each."""
+    """u and s with correlation rho, of shape (members, n, 1) each."""
     generator = torch.Generator().manual_seed(seed)
     s = torch.randn(members, n, 1, generator=generator, dtype=dtype)
     noise = torch.randn(members, n, 1, generator=generator, dtype=dtype)
@@ -49,7 +49,7 @@ def _weights(like, seed=5):
 
 
 @every_penalty
-def test_registry_and_penalty_agree_on_the_adversary(method):
+def test_the_registry_states_correctly_which_penalties_have_an_adversary(method):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
     assert METHODS[method].adversarial == bool(list(penalty.parameters()))
@@ -59,7 +59,7 @@ def test_registry_and_penalty_agree_on_the_adversary(method):
 
 @WEIGHTED
 @every_penalty
-def test_the_gradient_equals_finite_differences(method, weighted):
+def test_penalty_gradients_equal_finite_differences(method, weighted):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
     weight = _weights(u) if weighted else None
@@ -73,7 +73,7 @@ def test_the_gradient_equals_finite_differences(method, weighted):
 def test_the_adversarys_gradient_equals_finite_differences(method):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
-    # Along a random direction of all weights of the adversary, which torch moves in place.
+    # Along a random direction in the adversary's weights, which torch changes in place.
     assert torch.autograd.gradcheck(
         lambda *_: penalty.adversary_objective(u, v, _weights(u)), list(penalty.parameters()), fast_mode=True
     )
@@ -81,7 +81,7 @@ def test_the_adversarys_gradient_equals_finite_differences(method):
 
 @pytest.mark.parametrize("method", [each for each in PENALTIES if each not in ("chi2_kde", "gdp", "eipm")])
 def test_penalties_count_a_row_of_weight_two_twice_and_ignore_a_row_of_weight_zero(method, monkeypatch):
-    """Three are left out: their bandwidths narrow with the number of rows, by Kish's formula under weights."""
+    """Three penalties are excluded, whose bandwidths depend on the number of rows (Kish's formula)."""
     monkeypatch.setattr(adversarial, "_PAIRS", 60)
     u, s = _gaussian(0.6, 30)
     penalty, v = _penalty(method, s, [1, 2, 3])
@@ -132,7 +132,7 @@ def test_encoding_counts_a_row_of_weight_two_twice(method):
 
 
 def _degenerate(kind, s):
-    """Predictions that follow s as far as they vary."""
+    """Constant, nearly constant, two-valued or huge predictions; any variation is that of s."""
     one = torch.full_like(s, 0.7)
     return {
         "constant at 1e12": 1.1e12 * one, "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
@@ -146,7 +146,7 @@ def _degenerate(kind, s):
 def test_penalties_and_their_gradients_are_finite_for_degenerate_predictions(
     method, kind, dtype, monkeypatch
 ):
-    # With all pairs, the product of the margins has the weighted margins themselves, not by chance alone.
+    # With all pairs, the product of the margins has exactly the weighted margins.
     monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)
     penalty, v = _penalty(method, s, [1, 2, 3])
@@ -161,7 +161,8 @@ def test_penalties_and_their_gradients_are_finite_for_degenerate_predictions(
     elif kind == "two values":
         assert slope.abs().max() > 0
     else:
-        # Below 0 by an adversary that has not climbed yet; single precision leaves 1e-5 in weighted means.
+        # An untrained adversary may give a value below 0; single precision leaves errors of 1e-5 in weighted
+        # means.
         assert (psi < 1e-3).all()
 
 
@@ -172,7 +173,7 @@ def test_the_hand_written_gradients_of_hgr_nn_equal_those_of_autograd(weighted):
     penalty, v = _penalty("hgr_nn", s, [0, 1, 2])
     weight = _weights(u) if weighted else None
     wanted = BasePenalty.adversary_gradients(penalty, u, v, weight)
-    # The last bias moves nothing, and has rounding for a gradient.
+    # The last bias has no effect, so its gradient consists of rounding errors.
     for _ in range(2):
         for own, other in zip(penalty.adversary_gradients(u, v, weight), wanted, strict=True):
             assert own.shape == other.shape
@@ -182,7 +183,7 @@ def test_the_hand_written_gradients_of_hgr_nn_equal_those_of_autograd(weighted):
 
 @every_penalty
 def test_penalties_are_zero_for_a_batch_with_one_value_of_the_attribute(method):
-    """A rare group may be missing from a batch, though not from the training rows."""
+    """A batch may contain no row of a rare group, although the training rows contain some."""
     u, s = _gaussian(0.0, 64)
     penalty, v = _penalty(method, (s > 1).double(), [1, 2, 3])
     batch = u[:, :16].requires_grad_()
@@ -192,7 +193,7 @@ def test_penalties_are_zero_for_a_batch_with_one_value_of_the_attribute(method):
 
 
 @every_penalty
-def test_a_stack_equals_its_members_one_by_one(method):
+def test_penalties_of_models_trained_together_equal_those_of_single_models(method):
     u, s = _gaussian(0.6, 80)
     seeds = [4, 5, 6]
     together, v = _penalty(method, s, seeds)
@@ -206,7 +207,7 @@ def test_a_stack_equals_its_members_one_by_one(method):
 
 @pytest.mark.parametrize("bad", [math.nan, 3e38])
 @every_penalty
-def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
+def test_a_diverging_model_does_not_affect_the_others_of_its_batch(method, bad):
     u, s = _gaussian(0.6, 80, dtype=torch.float32)
     penalty, v = _penalty(method, s, [1, 2, 3])
     clean = penalty(u, v)
@@ -224,20 +225,20 @@ def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
     "method", [m for m in PENALTIES if METHODS[m].together > 1 and not METHODS[m].adversarial]
 )
 def test_penalties_detect_dependence_on_two_columns_jointly(method):
-    """Old women and young men pay more than the mean: neither column alone has a link."""
+    """Old women and young men pay more than the average, and neither age nor sex alone has a link."""
     generator = torch.Generator().manual_seed(0)
     age = torch.randn((1, 1000, 1), generator=generator)
     woman = (torch.rand((1, 1000, 1), generator=generator) < 0.5).float()
     u = torch.randn((1, 1000, 1), generator=generator).abs() * age.sign() * (2 * woman - 1)
     penalty, v = _penalty(method, torch.cat([age, woman], dim=2), [0])
     seen = penalty(u, v)
-    # Without the products, u's link to both is that of noise.
+    # Without the products of columns, the link of u with both columns is that of noise.
     alone = penalty(u, torch.cat([_penalty(method, each, [0])[1] for each in (age, woman)], dim=2))
     assert seen > 2 * alone
 
 
-# The formulas of the other two adversaries are held by test_penalties_values.py.
-def test_the_adversary_alone_recovers_the_gaussian_truth():
+# test_penalties_values.py tests the formulas of the other two adversaries.
+def test_the_adversary_alone_recovers_the_exact_hgr_of_gaussians():
     rhos, repeats = [0.0, 0.3, 0.6, 0.9], 3
     rho = torch.tensor(rhos).repeat_interleave(repeats)[:, None, None]
     generator = torch.Generator().manual_seed(0)
@@ -246,12 +247,12 @@ def test_the_adversary_alone_recovers_the_gaussian_truth():
         v = torch.randn(len(rho), n, 1, generator=generator)
         return rho * v + torch.sqrt(1 - rho**2) * torch.randn(v.shape, generator=generator), v
 
-    # A standard Gaussian is its own encoding, be it standardised or by normal scores.
+    # A standard Gaussian equals its encoding, whether standardised or by normal scores.
     which_split = torch.zeros(len(rho), dtype=torch.long)
     options = {"s": draw(8)[1], "which_split": which_split, "settings": TrainingSettings()}
     penalty = METHODS["hgr_nn"].penalty_class()(seeds=list(range(len(rho))), **options)
     ascent = StackedAdam(list(penalty.parameters()), lr=SETTINGS.adversary_lr, maximize=True)
-    # The rate falls to zero, so that the end is not a random step.
+    # The learning rate falls to zero, so that the last step is not random.
     ascent.follow(0.5 * (1 + np.cos(np.pi * np.arange(500) / 500)))
     for _ in range(500):
         ascent.step(torch.autograd.grad(penalty.adversary_objective(*draw(256)).sum(), ascent.parameters))
@@ -260,11 +261,12 @@ def test_the_adversary_alone_recovers_the_gaussian_truth():
     assert values.tolist() == pytest.approx(rhos, abs=0.03)
 
 
-# Joint and concatenated distance covariance as penalties, and the planted crossing that only they and pairs see.
+# Joint and concatenated distance covariance as penalties, and dependence that only combinations of columns
+# show.
 
 
 def _written_out(u, s, *, together):
-    """Mean of A · (Π(B + 1) − 1) over all pairs of rows, from whole tables of distances."""
+    """Mean of A · (Π(B + 1) − 1) over all pairs of rows, computed from full distance matrices."""
 
     def centred(x):
         d = distances(x, x)
@@ -294,8 +296,8 @@ def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind
     assert v.shape[2] <= 32
 
 
-def test_jdcov_training_removes_a_planted_crossing_at_about_the_error_of_a_repair_or_less():
-    """Gap between the averages of ten bands of age by sex, and mean squared error, on new rows."""
+def test_jdcov_training_removes_dependence_on_a_combination_with_at_most_about_the_error_of_a_repair():
+    """The test measures gaps between ten age bands by sex, and the mean squared error, on new rows."""
     both = ["age", "sex"]
     (table, y), (new, of_new) = people(0), people(1)
     plain = fitted(STANDARD, 0.0, table, y, table[both])

@@ -1,4 +1,4 @@
-"""Values of the penalties against other computations of the same number."""
+"""Values of the penalties compared with other computations of the same number."""
 
 import json
 import math
@@ -40,7 +40,7 @@ def _table(n=300, columns=1, seed=0):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_several_columns_linear_penalty_is_the_root_of_r_squared(weighted):
+def test_the_linear_penalty_of_several_columns_is_the_root_of_r_squared(weighted):
     from sklearn.linear_model import LinearRegression
 
     u, s = _table(columns=3)
@@ -61,7 +61,7 @@ def test_several_columns_linear_penalty_is_the_root_of_r_squared(weighted):
 def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     cls, bumps, reach, of_squares, columns, weighted
 ):
-    """From a generalised eigenvalue problem on the same functions, with the ridges of the definition."""
+    """Expected values solve a generalised eigenvalue problem on the same functions, with the same ridges."""
     u, s = _table(columns=columns)
     penalty, v = _built(cls, s)
     weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)
@@ -81,7 +81,7 @@ def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     assert own.item() == pytest.approx(of_squares(squares), rel=1e-6)
 
 
-def test_spline_functions_are_uncorrelated_on_training_rows_and_fewer_under_ties():
+def test_spline_functions_are_uncorrelated_on_training_rows_and_their_number_falls_with_ties():
     _, s = _table(n=500)
     train = torch.arange(400)
     v = SplineHGRPenalty.encode(s, [train])[0, :400].numpy()
@@ -90,20 +90,20 @@ def test_spline_functions_are_uncorrelated_on_training_rows_and_fewer_under_ties
     assert SplineHGRPenalty.encode((s > 0).double(), [train]).shape == (1, 500, 1)
     assert SplineHGRPenalty.encode(torch.round(s).clamp(-1, 1), [train]).shape == (1, 500, 2)
     two = torch.cat([s, (s > 0).double()], dim=2)
-    # Eight of the number, one of the class, and three of both.
+    # Eight functions of the number, one of the class, and three of both.
     assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 12)
 
 
 @pytest.mark.parametrize("rank_based", ["hgr_spline", "cca_spline", "chi2_kde", "chi2_nn", "mine"])
-def test_rank_based_penalties_are_unchanged_by_increasing_maps_of_the_attribute(rank_based):
+def test_rank_based_penalties_are_unchanged_by_increasing_transformations_of_the_attribute(rank_based):
     _, s = _table(n=200)
     encode = METHODS[rank_based].penalty_class().encode
     train = [torch.arange(200)]
     assert torch.allclose(encode(s, train), encode(torch.exp(2 * s), train), atol=1e-9)
 
 
-def test_the_canonical_penalty_counts_smooth_functions_more_than_rough_ones():
-    """A correlation of about one with the j-th function of S counts 1 / (1 + .3 j²)."""
+def test_the_canonical_penalty_weights_smooth_functions_more_than_rough_functions():
+    """A correlation of about one with the j-th function of S is weighted by 1 / (1 + 0.3 j²)."""
     _, s = _table(n=2000)
     functions = SplineHGRPenalty.encode(s, [torch.arange(2000)])
     penalty, v = _built(CanonicalPenalty, s)
@@ -115,7 +115,7 @@ def test_the_canonical_penalty_counts_smooth_functions_more_than_rough_ones():
 
 
 def _smoothed_chi2(u, v, share, spacing):
-    """Σ p²/(p p) − 1 by brute force on a fine and wide grid, kernels of Silverman's bandwidth."""
+    """Σ p²/(p p) − 1, integrated on a fine and wide grid, with kernels of Silverman's bandwidth."""
     h = (share @ share) ** (1 / 6)
     grid = np.arange(-5 - 8 * h, 5 + 8 * h, spacing * h)
     kernels = []
@@ -131,7 +131,7 @@ def _smoothed_chi2(u, v, share, spacing):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_kde_penalty_is_the_divergence_of_the_smoothed_law(weighted):
+def test_the_kde_penalty_equals_the_chi2_divergence_of_the_smoothed_distribution(weighted):
     u, s = _table(n=200)
     penalty, v = _built(KDEPenalty, s)
     weight = torch.from_numpy(RNG(1).uniform(0.1, 2, size=200)) if weighted else torch.ones(200).double()
@@ -139,7 +139,7 @@ def test_the_kde_penalty_is_the_divergence_of_the_smoothed_law(weighted):
     own = penalty(u, v, weight[None, :, None] if weighted else None).item()
     exact = _smoothed_chi2(u[0, :, 0].numpy(), v[0, :, 0].numpy(), share, spacing=0.25)
     assert own == pytest.approx(exact, rel=2e-3)
-    # The measure's own grid ends three bandwidths beyond the rows.
+    # The grid of the measure ends three bandwidths beyond the rows.
     measured = chi2_kde(u[..., 0], v[..., 0], sample_weight=weight[None] if weighted else None).item()
     assert own == pytest.approx(measured, rel=2e-2)
 
@@ -150,7 +150,7 @@ def test_the_kde_penalty_is_finite_for_an_outlying_prediction():
     assert torch.isfinite(penalty(torch.where(u == u.max(), 1e6, u), v)).all()
 
 
-def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
+def test_the_chi2_penalty_equals_the_dual_form_of_chi2_at_the_optimal_scale():
     """E_P[f] − E_Q[f + f²/4] with f = 2(c eʰ − 1): Ψ is its largest value over c (paper, equation of χ²)."""
     u, s = _table(n=60)
     penalty, v = _built(Chi2Penalty, s)
@@ -165,7 +165,7 @@ def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
     assert product.shape == (1, 120)
 
 
-def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
+def test_the_mine_penalty_equals_the_bound_of_donsker_and_varadhan():
     u, s = _table(n=60)
     penalty, v = _built(MINEPenalty, s)
     z = (u - u.mean()) / u.std(correction=0)
@@ -181,13 +181,13 @@ def test_published_penalties_equal_the_code_of_their_authors(name, cls):
     for seed, expected in enumerate(json.loads(VALUES.read_text())[name]):
         u, s = (torch.from_numpy(each) for each in sample(seed))
         penalty, v = _built(cls, s[None, :, None])
-        # A large unit: beside its variance, what the penalty adds to a variance is nothing.
+        # With a large unit, the constant that the penalty adds to the variance is negligible.
         assert penalty(1e4 * u[None, :, None], v).item() == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_kernel_penalties_equal_their_kernel_matrices(weighted):
-    """HSIC and the expected MMD, from n × n matrices of Gaussian kernels."""
+def test_kernel_penalties_equal_values_computed_from_kernel_matrices(weighted):
+    """HSIC and the expected MMD are computed from n × n matrices of Gaussian kernels."""
     u, s = _table(n=200)
     weight = RNG(1).uniform(0.1, 2, size=200) if weighted else np.ones(200)
     share, given = weight / weight.sum(), torch.from_numpy(weight)[None, :, None]

@@ -1,4 +1,4 @@
-"""References that use s: closed forms, laws, and the same by group with nothing but numpy."""
+"""References that use s: closed forms, properties, and the same results by group with numpy alone."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def test_the_barycentre_of_gaussians_matches_its_closed_form_and_price_of_indepe
     fitted = fit_barycentre(y, s)
     y_new, s_new, exact = gaussian_rows(4_000, seed=1)
     fair = fitted.predict(y_new, s_new)
-    assert np.sqrt(np.mean((fair - exact) ** 2)) < 0.05  # predictions have a spread of 1.7
+    assert np.sqrt(np.mean((fair - exact) ** 2)) < 0.05  # predictions have a standard deviation of 1.7
     assert abs(measure("pearson", fair, s_new)) < 0.04  # 1/√4000 = 0.016
     assert measure("hgr_spline", fair, s_new, random_state=0) < 0.08
     assert measure("hgr_spline", y_new, s_new, random_state=0) > 0.85
@@ -63,7 +63,7 @@ def test_price_of_independence_is_near_zero_without_dependence():
 @pytest.mark.parametrize(
     ("shares", "options", "close"),
     [
-        # Neighbours in a tail of the smallest group lie 0.25 apart; y has a spread of 2.
+        # Neighbouring values in a tail of the smallest group differ by 0.25; y has a standard deviation of 2.
         ([0.5, 0.3, 0.2], {"bandwidth": 0.01}, 0.1),
         ([0.3, 0.25, 0.15, 0.1, 0.1, 0.07, 0.03], {"classes": True}, 0.05),
     ],
@@ -81,17 +81,17 @@ def test_the_barycentre_of_groups_averages_their_quantiles_at_each_level(shares,
         assert np.abs(np.sort(fair[s == k]) - expected)[inner].max() < close
 
 
-def test_equal_predictions_map_to_the_common_quantile_at_their_middle_level():
-    # Among s = 0 half the rows are at 0; the other group is uniform on (10, 11).
+def test_tied_predictions_get_the_common_quantile_at_the_middle_of_their_ranks():
+    # For s = 0, half of the rows are at 0; the other group is uniform on (10, 11).
     s, k = np.repeat([0.0, 1.0], 2_000), np.arange(2_000)
     y = np.concatenate([np.where(k < 1_000, 0.0, 1 + k / 2_000), 10 + (k + 0.5) / 2_000])
     atom = fit_barycentre(y, s, bandwidth=0.05).predict(y, s)[:1_000]
     assert np.ptp(atom) == 0
-    # Level ¼: half of 0 and half of 10.25, up to the shift that keeps the mean.
+    # At level ¼, the average of 0 and 10.25, up to the shift that keeps the mean.
     assert atom[0] == pytest.approx(5.125, abs=0.05)
 
 
-# --- the barycentre: laws
+# --- the barycentre: properties
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +112,14 @@ def test_repair_strengths_interpolate_from_the_prediction_to_the_barycentre_and_
     weight = np.random.default_rng(9).uniform(0, 2, len(y))
     weighted = fit_barycentre(y, s, sample_weight=weight).predict(y, s)
     assert np.average(weighted, weights=weight) == pytest.approx(np.average(y, weights=weight))
-    # Only the order of s matters.
+    # Only the order of s has an effect.
     assert np.array_equal(fit_barycentre(y, np.exp(s)).predict(y, np.exp(s)), path[2])
 
 
-def test_a_weight_of_two_counts_as_two_rows_and_zero_as_none(rows):
+def test_a_row_of_weight_two_counts_twice_and_a_row_of_weight_zero_is_ignored(rows):
     y, s = rows
     weight = np.random.default_rng(11).integers(0, 3, len(y))
-    # No two ranks lie exactly five of these bandwidths apart, where the kernel ends.
+    # The kernel ends at five bandwidths, a distance that no two ranks have exactly.
     by_weight = fit_barycentre(y, s, sample_weight=weight, bandwidth=0.0813)
     by_copies = fit_barycentre(np.repeat(y, weight), np.repeat(s, weight), bandwidth=0.0813)
     assert by_weight.predict(y, s) == pytest.approx(by_copies.predict(y, s), abs=1e-8)
@@ -157,7 +157,7 @@ def test_invalid_options_of_a_barycentre_are_refused_by_name(change):
 # --- the discrimination-free premium
 
 
-def test_the_discrimination_free_premium_averages_exactly_over_few_attribute_values():
+def test_for_few_attribute_values_the_discrimination_free_premium_is_the_exact_weighted_average():
     rng = np.random.default_rng(13)
     s, x = rng.choice([1.0, 2.0, 9.0], 500), rng.normal(size=500)
     weight = rng.uniform(size=500)
@@ -181,7 +181,7 @@ def test_the_discrimination_free_premium_of_many_attribute_values_has_the_stated
     assert np.abs(jumps - (s > x[:, None]).mean(axis=1)).max() <= 2 / 50
 
 
-def test_predictors_without_one_finite_prediction_a_row_are_refused():
+def test_predictors_that_do_not_give_one_finite_prediction_per_row_are_refused():
     nodes = sensitive_nodes([1.0, 2.0])
     for predict in (lambda x, s: s[:1], lambda x, s: np.ones((3, 2)), lambda x, s: s * np.nan):
         with pytest.raises(OptionError, match="predict"):
@@ -205,7 +205,7 @@ def made_up(n=600):
 
 
 def ridge(dataset, splits):
-    """A stand-in for the engine: one model a split, predictions for all rows."""
+    """A stand-in for training: one model per split, with predictions for all rows."""
     y = dataset.target.to_numpy()
     predictions = []
     for split in splits:
@@ -284,7 +284,7 @@ def test_wrong_shapes_and_several_sensitive_columns_are_refused():
 
 
 def test_references_start_from_standard_networks_that_see_the_attribute():
-    # A price that follows a sensitive column directly, and one feature that follows it too.
+    # A target that depends directly on a sensitive column and on a feature that is related to this column.
     age, noise, own, rest = np.random.default_rng(1).normal(size=(4, 400))
     proxy = age + 0.5 * noise
     dataset = table_of({"proxy": proxy, "own": own}, own + proxy + age + 0.1 * rest, age)
@@ -302,11 +302,11 @@ def test_references_start_from_standard_networks_that_see_the_attribute():
     along = test.loc["barycentre"]
     assert along["hgr_kde"].is_monotonic_decreasing
     assert along["mse"].is_monotonic_increasing
-    # The premium gives up the direct use of age, and keeps what the proxy tells of it.
+    # The premium no longer uses age directly, and keeps the link with age through the proxy.
     assert along.loc[1.0, "hgr_kde"] < test.loc[("discrimination_free", 1.0), "hgr_kde"]
     assert test.loc[("discrimination_free", 1.0), "hgr_kde"] < along.loc[0.0, "hgr_kde"]
-    # The best prediction is own + proxy + age; given age its mean is 2 age, its spread always the same:
-    # the price is 2² of a target variance of 1 + 2² + 0.5².
+    # The best prediction is own + proxy + age. Given age, its mean is 2 age and its variance is constant, so
+    # the price of independence is 2² of a target variance of 1 + 2² + 0.5².
     assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
 
 
@@ -317,7 +317,7 @@ def test_references_with_a_log_link_stay_positive():
     dataset = replace(table_of({"x": x}, counts / years, s, weight={"years": years}), per_exposure=True)
     poisson = settings(20, lr=4e-2, weight_decay=0.0, loss="poisson")
     result = fd.references(dataset, n_splits=1, settings=poisson, measures=())
-    # Smoothed and shifted to keep its mean, the law reaches below 0 here, where no deviance is defined.
+    # Smoothed and shifted to keep the mean, the distribution reaches below 0, where no deviance is defined.
     curves = result.predictions[result.members["method"] == "barycentre"].reshape(1, 9, -1)
     assert (curves >= curves[:, :1].min(axis=2, keepdims=True)).all()
     assert np.isfinite(result.frame["deviance"]).all()

@@ -1,4 +1,4 @@
-"""FairRegressor: scikit-learn's contract on every method, the sensitive features, files, and refusals."""
+"""FairRegressor: scikit-learn's checks for every method, the sensitive features, files, and refusals."""
 
 import json
 import struct
@@ -27,7 +27,7 @@ TINY |= {"adversary_steps": 3, "lr": 0.03}
 CHECKED = TINY | {"method": "hgr_spline", "lam": 1.0, "hidden": (4,), "n_epochs": 40, "lr": 0.05}
 
 
-# Of other methods only the penalty is another, and test_penalties.py holds that weights count rows there.
+# Other methods differ only in the penalty, and test_penalties.py tests their weights.
 @pytest.mark.every_case
 @parametrize_with_checks([fd.FairRegressor(sensitive_columns=[0], **CHECKED)])
 def test_fair_regressor_passes_the_estimator_checks_of_scikit_learn(estimator, check):
@@ -39,7 +39,7 @@ def _model(**params):
 
 
 def _arrays(n=200, seed=0):
-    """x (n, 3), y and s (n,): s shows in the first column of x, and y depends on it."""
+    """x (n, 3), y and s (n,): s is visible in the first column of x, and y depends on it."""
     rng = np.random.default_rng(seed)
     s = rng.normal(40, 10, size=n)
     x = np.column_stack([s + rng.normal(0, 4, size=n), rng.normal(size=n), rng.normal(size=n)])
@@ -47,7 +47,7 @@ def _arrays(n=200, seed=0):
 
 
 def _table(n=200, seed=0):
-    """As :func:`_arrays`, with names, missing cells and categories; s is the column age."""
+    """Like :func:`_arrays`, with names, missing cells and categories; s is the column age."""
     x, y, s = _arrays(n, seed)
     rng = np.random.default_rng(seed + 1)
     table = pd.DataFrame({"claims": x[:, 0], "area": np.where(rng.random(n) < 0.1, np.nan, x[:, 1])})
@@ -60,7 +60,7 @@ def _table(n=200, seed=0):
     return table, pd.Series(y, name="cost")
 
 
-def test_every_setting_reaches_the_training(monkeypatch):
+def test_every_setting_of_the_regressor_is_passed_to_the_training(monkeypatch):
     from fairdash.training import regressor_fit
 
     seen = []
@@ -100,7 +100,7 @@ def test_the_regressor_accepts_the_sensitive_column_in_any_form():
     assert inside.n_features_in_ == 4
 
 
-def test_a_method_for_one_column_refuses_two(monkeypatch):
+def test_a_method_for_one_sensitive_column_refuses_two_columns(monkeypatch):
     from fairdash.training import regressor_fit
 
     alone = {"hgr_nn": replace(METHODS["hgr_nn"], multivariate=False)}
@@ -111,7 +111,7 @@ def test_a_method_for_one_column_refuses_two(monkeypatch):
 
 
 def test_the_regressor_counts_row_weights_with_missing_cells_and_categories():
-    """A weight of 2 is a row twice, and 0 no row, for a table of every kind of column in one batch."""
+    """A weight of 2 equals two rows and a weight of 0 no row, for every type of column in one batch."""
     table, y = _table(80)
     weight = np.arange(80) % 3
     repeated = table.index.repeat(weight)
@@ -130,7 +130,7 @@ def test_a_gamma_loss_with_balance_gives_positive_predictions_with_the_total_of_
     assert (weight * predictions).sum() == pytest.approx((weight * y).sum())
 
 
-def test_the_regressor_predicts_as_its_stack_does(monkeypatch):
+def test_predictions_of_the_regressor_equal_those_of_its_training_batch(monkeypatch):
     from fairdash.training import single
 
     seen = {}
@@ -224,7 +224,7 @@ def test_a_loaded_model_predicts_without_torch(fitted, tmp_path):
 
 
 def with_header(change):
-    """A file's content after a change of its header, of which the second argument is the metadata."""
+    """A file with a changed header; the function changes the header, whose metadata are its second argument."""
 
     def changed(content):
         (size,) = struct.unpack("<Q", content[:8])
@@ -280,14 +280,14 @@ def test_files_that_cannot_be_read_or_written_raise_storage_errors(fitted, tmp_p
         ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
     ],
 )  # fmt: skip
-def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
+def test_invalid_options_are_named_by_fit_and_not_by_the_constructor(params, option):
     model = _model(**params)
     x, y, s = _arrays(30)
     with pytest.raises(OptionError, match=option):
         model.fit(x, y, sensitive_features=None if "sensitive_columns" in params else s)
 
 
-def test_fit_refuses_a_missing_or_doubled_sensitive_column_and_an_unsuitable_target():
+def test_fit_refuses_a_missing_or_duplicate_sensitive_column_and_an_unsuitable_target():
     x, y, s = _arrays(30)
     with pytest.raises(OptionError, match="sensitive_features="):
         _model(lam=0.1).fit(x, y)
@@ -324,14 +324,16 @@ def test_data_that_cannot_be_used_is_refused(change, message):
         _model().fit(x, y, sensitive_features=s, sample_weight=weight[0] if weight else None)
 
 
-# Rows that tell a network when to stop: in whole groups, and none of them trained on.
+# Rows for early stopping: whole groups, none of which is used in training.
 
 
 GROUPS = np.repeat(np.arange(60), 5)
 
 
 @pytest.mark.parametrize(("patience", "count"), [(2, 27), (None, 0)])
-def test_a_regressor_holds_out_policies_of_the_rows_that_have_weight(patience: int | None, count: int):
+def test_early_stopping_rows_of_a_regressor_are_whole_policies_of_rows_with_weight(
+    patience: int | None, count: int
+):
     rng = np.random.default_rng(0)
     x, weight = pd.DataFrame({"x": rng.normal(size=300)}), np.where(np.arange(300) % 10 == 0, 0.0, 1.0)
     model = fd.FairRegressor(lam=0, hidden=(4,), n_epochs=2, patience=patience, random_state=0)
@@ -344,6 +346,6 @@ def test_a_regressor_holds_out_policies_of_the_rows_that_have_weight(patience: i
     assert all((held_out == each).sum() == (GROUPS[weight > 0] == each).sum() for each in set(held_out))
 
 
-def test_groups_of_another_length_are_refused():
+def test_groups_whose_length_differs_from_the_number_of_rows_are_refused():
     with pytest.raises(ValueError, match="inconsistent"):
         fd.FairRegressor(lam=0).fit(np.arange(20.0)[:, None], np.arange(20.0), groups=np.arange(19))

@@ -1,4 +1,4 @@
-"""FairPostprocessor: scikit-learn's contract, closed forms, what it repairs, and what it can't."""
+"""FairPostprocessor: scikit-learn's checks, closed forms, supported repairs, and refusals."""
 
 import numpy as np
 import pandas as pd
@@ -30,14 +30,14 @@ def priced(n=3_000, *, seed=0, follows=1.0):
     return table, age, table["price"].to_numpy() - 10 * follows * age
 
 
-def test_a_price_column_a_function_and_a_fitted_model_are_repaired_as_the_closed_form():
+def test_repair_matches_the_closed_form_for_a_price_column_a_function_and_a_fitted_model():
     table, age, _ = priced()
     new, new_age, exact = priced(seed=1)
     x = ["x", "z"]
     model = LinearRegression().fit(table[x], table["price"])
     column = fd.FairPostprocessor("price").fit(table, sensitive_features=age)
     by_column = column.predict(new, sensitive_features=new_age)
-    assert np.sqrt(np.mean((by_column - exact) ** 2)) < 1.5  # prices have a spread of 17
+    assert np.sqrt(np.mean((by_column - exact) ** 2)) < 1.5  # prices have a standard deviation of 17
     assert abs(fd.measure("pearson", by_column, new_age)) < 0.05
     half = column.predict(new, sensitive_features=new_age, alpha=0.5)
     assert half == pytest.approx((new["price"] + by_column) / 2)
@@ -50,9 +50,9 @@ def test_a_price_column_a_function_and_a_fitted_model_are_repaired_as_the_closed
 
 
 @pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
-def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correctly(follows):
+def test_the_share_of_a_repair_that_is_possible_without_the_attribute_is_estimated_correctly(follows):
     table, age, _ = priced(follows=follows)
-    # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
+    # The repair is −10 a age, and x = a age + noise explains a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)
     for monotone in (False, True):
         repair = fd.FairPostprocessor("price", monotone=monotone, random_state=0)
@@ -63,13 +63,13 @@ def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correc
     assert factors.fit(table, sensitive_features=age).share_without_s_ == pytest.approx(share, abs=0.1)
 
 
-def test_the_share_reached_without_the_attribute_is_nan_if_rows_are_too_few_to_hold_out():
+def test_the_share_of_a_repair_possible_without_the_attribute_is_nan_for_too_few_rows():
     table, age, _ = priced(150)
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
 
 
 def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
-    """A price that is 16 higher where both numbers lie on the same side, and follows one of them, too."""
+    """The price is 16 higher if both attributes have the same sign, and also depends on the first attribute."""
 
     def drawn(seed):
         a, b, z = np.random.default_rng(seed).normal(size=(3, 2_000))
@@ -92,7 +92,7 @@ def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
     assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
 
 
-def test_a_repair_along_classes_equalises_means_and_treats_a_new_class_as_the_last():
+def test_a_repair_along_classes_equalises_means_and_treats_an_unseen_class_as_the_last_class():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])
     table["price"] += 30 * (region == "north") + 5 * (region == "south")
@@ -140,7 +140,8 @@ def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features
     with_s = repair.predict(new_x, sensitive_features=new_age)
     assert before > 0.75
     assert abs(fd.measure("pearson", with_s, new_age)) < 0.05
-    # E[price − 20 age | x, z] = price − 16 x, which still follows age; an x that is age leaves nothing.
+    # E[price − 20 age | x, z] = price − 16 x, which still depends on age; if x equals age, no dependence
+    # remains.
     assert 0.1 < links["x"] < 0.4
     assert links["age"] < 0.1
 
@@ -184,7 +185,7 @@ def test_monotone_repaired_prices_never_fall_with_the_original_price():
     assert np.diff(repair.predict(row)).min() >= 0
 
 
-def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
+def test_invalid_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
         {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"},

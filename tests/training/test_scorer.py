@@ -27,7 +27,7 @@ def policies(n=240, seed=0):
 
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
 @pytest.mark.parametrize("measure", ["pearson", "hgr_spline"])
-def test_a_score_is_minus_the_measure_of_the_predictions(measure, objective):
+def test_a_score_is_the_negative_dependence_of_the_predictions(measure, objective):
     x, y = policies()
     x = x[["claims", "area", "age"]]
     model = LinearRegression().fit(x[["claims", "area"]].rename(columns=str), y)
@@ -86,7 +86,7 @@ def test_scorers_refuse_unsupported_requests_with_the_reason():
 
 
 @pytest.mark.parametrize("of", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
-def test_polars_and_arrow_tables_give_what_pandas_gives(of):
+def test_polars_arrow_and_pandas_tables_give_the_same_scores(of):
     x, y = policies()
     table = of(x.assign(cost=y, policy=np.repeat(np.arange(80), 3).astype(str)))
     for id in ("pearson", "hgr_spline"):

@@ -1,4 +1,4 @@
-"""Search of settings and of λ: the right one is found, by rows that took no part, and what can't be is said."""
+"""Searches of settings and of λ find the right value on separate rows, and impossible requests are refused."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=20, warm_up_epochs=2)
-#: Of these only one has a learning rate that gets anywhere.
+#: Only one of these candidates has a learning rate that learns.
 GRID = SearchGrid(hidden=((8,), (4, 4)), dropout=(0.0,), lr=(1e-6, 2e-2), weight_decay=(0.0,))
 SEARCH = SettingsSearch(method="hgr_spline", grid=GRID, n_folds=3, settings=QUICK, device="cpu")
 HOW = {"method": "hgr_spline", "n_folds": 3, "device": "cpu"}
@@ -39,7 +39,7 @@ def chosen(household):
 
 
 def poisoned(dataset, rows):
-    """The data set with nonsense in `rows`."""
+    """The data set with wrong values in `rows`."""
     target, features, age = dataset.target.copy(), dataset.features.copy(), dataset.sensitive.copy()
     target.iloc[rows] = 1e6
     age.iloc[rows] = -1e6
@@ -66,7 +66,7 @@ def test_cross_validation_reports_the_training_loss_weighted_by_exposure(househo
 
 @pytest.mark.parametrize(("lam", "best"), [(0.1, 2e-2), (2.0, 1e-6)])
 def test_a_larger_lambda_makes_the_search_choose_the_fairer_candidate(household, monkeypatch, lam, best):
-    """One candidate is accurate and gives age away, the other is neither: λ is what decides."""
+    """One candidate is accurate and reveals age, the other does neither, so λ decides."""
     rng = np.random.default_rng(0)
     telling = household.sensitive["Age"].to_numpy() + rng.normal(size=300)
     grid = replace(GRID, hidden=((8,),))
@@ -91,11 +91,11 @@ def test_searches_do_not_use_rows_outside_the_given_ones(household):
 
 
 @pytest.mark.parametrize("patience", [None, 3])
-def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
+def test_the_rows_of_a_fold_are_predicted_by_a_model_trained_without_them(household, patience):
     candidates = [StackedModel("hgr_spline", 1.0, replace(QUICK, patience=patience))]
     clean = cross_validate(household, candidates, n_folds=3, **FOLDS)
     rows = clean.held_out[1]
-    # Features stay: they are what is predicted from.
+    # Features stay unchanged, because predictions use them.
     target, age = household.target.copy(), household.sensitive.copy()
     target.iloc[rows], age.iloc[rows] = 1e6, -1e6
     dirty = cross_validate(replace(household, target=target, sensitive=age), candidates, n_folds=3, **FOLDS)
@@ -108,8 +108,8 @@ def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
     ("n_rows", "on", "epochs"),
     [(560, 504, (120, 20)), (1100, 990, (80, 13)), (2000, 1800, (60, 10)), (200, 180, (60, 10))],
 )
-def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
-    # Batches of 256: 560 rows hold two, nine tenths of them one.
+def test_training_on_fewer_rows_takes_the_same_number_of_steps(n_rows, on, epochs):
+    # With batches of 256, 560 rows give two batches and nine tenths of them one.
     settings = TrainingSettings(patience=6)
     stretched = settings.with_steps_of(n_rows, on=on)
     assert (stretched.n_epochs, stretched.warm_up_epochs) == epochs
@@ -118,7 +118,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
     assert steps == settings.n_epochs * settings.steps_an_epoch(n_rows)
 
 
-def test_candidates_that_diverge_never_win(household):
+def test_a_search_never_chooses_diverged_candidates(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
     assert (result.best.lr, result.frame["diverged"].tolist()) == (2e-2, [False, True])
@@ -134,7 +134,7 @@ def test_candidates_that_diverge_never_win(household):
         ("error ≤ + 2.5 %", "error", "", 0.025),
     ],
 )  # fmt: skip
-def test_targets_are_read_and_written(text, kind, measure, at_most):
+def test_search_targets_are_parsed_and_printed(text, kind, measure, at_most):
     target = Target.parse(text)
     assert (target.kind, target.measure, target.at_most) == (kind, measure, at_most)
     assert Target.parse(str(target)) == target
@@ -146,14 +146,14 @@ def test_targets_are_read_and_written(text, kind, measure, at_most):
         "|"
     ),
 )
-def test_a_target_that_makes_no_sense_is_refused(text):
+def test_an_invalid_search_target_is_refused(text):
     with pytest.raises(OptionError) as caught:
         Target.parse(text)
     assert caught.value.problems[0].column in ("target", "measure")
 
 
 def front(**columns):
-    """A planted front: the error rises with λ and dependence falls to a floor of 0.05."""
+    """A simulated front: the error rises with λ, and dependence falls to a floor of 0.05."""
     frame = pd.DataFrame({"lam": [0.0, 1.0, 2.0, 4.0, 8.0], "loss": [0.40, 0.42, 0.46, 0.60, 0.90]})
     frame = frame.assign(dependence=[0.50, 0.30, 0.15, 0.07, 0.06], loss_se=0.01, floor=0.05, floor_q95=0.08)
     frame = frame.assign(**({"diluted": False, "diverged": False} | columns))
@@ -167,12 +167,12 @@ def front(**columns):
         ("hgr_kde<=0.20", 2.0, True, "smallest error"),
         ("hgr_kde<=0.6", 0.0, True, "no weight is needed"),
         ("hgr_kde<=floor+0.021", 4.0, True, "smallest error"),
-        # 8 is nearer than 4 by less than a standard error (0.018): the smaller error decides.
+        # 8 is closer than 4 by less than a standard error (0.018), so the smaller error decides.
         ("hgr_kde<=floor+0.005", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.055", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.04", 4.0, False, "no model can be expected"),
         ("mse<=+16%", 2.0, True, "least dependence"),
-        # 4 and 8 can't be told from independence: the smaller error decides.
+        # Dependence at 4 and 8 is not significant, so the smaller error decides.
         ("mse<=+200%", 4.0, True, "least dependence"),
         ("mse<=+1%", 1.0, False, "Try smaller weights"),
     ],
@@ -195,7 +195,7 @@ def test_lambdas_whose_training_diverged_are_not_chosen():
 
 def test_refining_a_search_tries_lambdas_between_the_neighbours_of_the_best(household, chosen):
     costs = chosen.frame.set_index("lam")["increase"]
-    # A budget that the second weight breaks and the first keeps.
+    # A budget that the first weight keeps and the second exceeds.
     target = Target(kind="error", at_most=float((costs[0.5] + costs[2.0]) / 2))
     finer = search_lam(household, replace(LAMS, target=target, refine=3))
     assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 0.5**0.5, 1, 2**0.5, 2, 8])
@@ -213,7 +213,7 @@ def test_refining_a_search_tries_smaller_lambdas_if_every_lambda_exceeds_the_bud
     assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 1, 1.5, 2, 8])
 
 
-def test_a_search_counts_the_worst_sensitive_column_and_measures_residuals_if_asked(household):
+def test_a_search_uses_the_largest_dependence_of_all_sensitive_columns_and_can_measure_residuals(household):
     rng = np.random.default_rng(0)
     age = household.sensitive["Age"].to_numpy()
     two = replace(household, sensitive=pd.DataFrame({"noise": rng.normal(size=300), "Age": age}))
@@ -233,7 +233,7 @@ PEARSON = {"objective": "demographic_parity", "measure": "pearson", "random_stat
 
 
 def of_folds(household, predictions, n_folds):
-    """Dependence of predictions (C, n) that were made fold by fold, the folds being rows in turn."""
+    """Dependence of out-of-fold predictions (C, n), where the rows are assigned to folds in turn."""
     held_out = tuple(np.arange(household.n_rows)[fold::n_folds] for fold in range(n_folds))
     fine = np.zeros(len(predictions), dtype=bool)
     found = OutOfFold(predictions, np.ones((len(predictions), n_folds)), fine, held_out, "the CPU", ())
@@ -251,7 +251,7 @@ def test_pooling_folds_does_not_hide_dependence_that_differs_between_them(househ
     assert pooled.value[0] < 0.2
     assert 0.9 < figures.value[0] <= 1
     assert (figures.floor[0], figures.value[1]) == (pooled.floor[0], pytest.approx(1))
-    # Small folds have no say.
+    # Folds that are too small have no effect on the result.
     assert not of_folds(household, turned[None], 10)[1].any()
 
 

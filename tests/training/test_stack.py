@@ -1,4 +1,4 @@
-"""The stacked training loop: laws of the loss, and a stack equals its members one by one."""
+"""Training several models together: properties of the loss, and equality with training each model alone."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def _train(data, members, **options):
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
 @pytest.mark.parametrize("method", ["standard", "hgr_nn"])
-def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, method):
+def test_models_trained_together_equal_models_trained_alone_for_twenty_steps(objective, method):
     data = stack_data()
     lams = (0.0,) if method == "standard" else (0.0, 0.5, 2.0)
     members = _models(method, lams)
@@ -51,8 +51,8 @@ def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, metho
     ("n", "batch_size", "steps", "rows"),
     [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250)],
 )
-def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
-    """Of 200 rows here: no more steps than small batches have, and at least 8 where they have as many."""
+def test_methods_can_require_larger_mini_batches(n, batch_size, steps, rows):
+    """With 200 rows there are at most as many steps as with small batches, and at least 8 if possible."""
     numbers = torch.arange(float(n))[None, :, None]
     batches = Batches(
         Batch(numbers, numbers, numbers), train=(torch.arange(n),), batch_size=batch_size, seeds=[1],
@@ -60,18 +60,18 @@ def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
     )  # fmt: skip
     drawn = torch.stack([batches.take().y.flatten() for _ in batches.epoch()])
     assert drawn.shape == (steps, rows)
-    # All rows come before one comes again.
+    # Every row is drawn once before any row is drawn again.
     every = drawn.flatten()[: steps * rows // n * n].view(-1, n)
     assert (every.sort(dim=1).values == torch.arange(float(n))).all()
 
 
 @pytest.mark.parametrize("method", FAIR)
-def test_lambda_zero_is_the_standard_model_to_the_last_bit(method, monkeypatch):
-    """Of the same mini-batches: some methods have larger ones."""
+def test_a_model_with_lambda_zero_equals_the_standard_model_to_the_last_bit(method, monkeypatch):
+    """Both models use the same mini-batches, because some methods have larger ones."""
     data = stack_data()
     standard = replace(METHODS["standard"], rows_a_step=METHODS[method].rows_a_step)
     monkeypatch.setattr("fairdash.training.stack.METHODS", METHODS | {"standard": standard})
-    # Beside a member with a penalty, which must not touch it.
+    # A model with a penalty is trained in the same batch and must not affect the standard model.
     fair = _train(data, _models(method, (0.0, 3.0)))
     standard = _train(data, _models("standard", (0.0,)))
     assert torch.equal(weights(fair)[::2], weights(standard))
@@ -98,7 +98,7 @@ def _players(lam, objective="demographic_parity"):
 
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
-def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
+def test_the_gradient_of_the_predictor_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
     """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
     lam = 3.0
     players = _players(lam, objective)
@@ -127,7 +127,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, mon
             assert gradient[index].item() == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-8)
 
 
-def test_the_predictor_gets_no_penalty_gradient_when_the_adversary_reads_below_zero():
+def test_the_predictor_gets_no_penalty_gradient_when_the_adversarys_estimate_is_negative():
     players = _players(1.0)
     batch = _batch()
     with torch.no_grad():
@@ -137,7 +137,7 @@ def test_the_predictor_gets_no_penalty_gradient_when_the_adversary_reads_below_z
         psi, push = players._play_adversary(u.clone(), batch)
         signs.add(psi.item() > 0)
         assert (push.abs().max() > 0) == (psi.item() > 0)
-        # Turning ĝ over turns the sign of Ψ.
+        # Reversing the sign of ĝ reverses the sign of Ψ.
         with torch.no_grad():
             players.penalty.networks.g.weights[-1].neg_()
             players.penalty.networks.g.biases[-1].neg_()
@@ -152,7 +152,7 @@ def test_the_warm_up_trains_without_the_adversary():
     assert np.isfinite(epochs[2]).all()
 
 
-# What a stack can mix and what it takes besides: weights, losses, dropout, balance, early stopping.
+# Options of models trained together: weights, losses, dropout, balance and early stopping.
 
 
 def _train_options(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
@@ -194,7 +194,7 @@ def test_the_relative_loss_is_one_minus_the_explained_deviance(loss):
 
 
 def _with_validation():
-    """Many features and few rows: the longer it trains, the worse it does on new rows."""
+    """Many features and few rows: with longer training, errors on new rows grow."""
     generator = torch.Generator().manual_seed(3)
     x = torch.randn(1, 160, 30, generator=generator)
     y = x[..., :1] + 2 * torch.randn(1, 160, 1, generator=generator)
@@ -221,7 +221,7 @@ def test_early_stopping_keeps_the_weights_of_the_best_epoch():
     assert error(early) < error(full) - 0.03
     assert early.best_epoch[0] == len(epochs) - 5 < 55
     assert full.best_epoch[0] == 60
-    # The weights are those of that epoch: training exactly so long gives them too.
+    # The weights are those of the best epoch: training for exactly that long gives the same weights.
     stopped = error(early)
     longer = _train_options(data, replace(OVERFITTING, patience=60), **alone)
     assert error(longer) <= stopped + 1e-6

@@ -1,4 +1,4 @@
-"""Sweeps: plans, splits, encoding, and what a predictor can see."""
+"""Sweeps: plans, splits, encoding, and the inputs of a predictor."""
 
 import itertools
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_random_splits_contain_every_row_once_and_stay_the_same_when_more_are_dr
     assert not np.array_equal(more[0].test, random_splits(100, n_splits=1, random_state=4)[0].test)
 
 
-def test_default_methods_for_several_attributes_are_those_that_take_several():
+def test_default_methods_for_several_attributes_accept_several_attributes():
     one = small_dataset()
     several = replace(one, sensitive=one.sensitive.assign(income=1.0 * np.arange(one.n_rows)))
     assert default_methods(one) == ("standard", "hgr_spline", "chi2_kde", "hgr_nn")
@@ -96,7 +96,7 @@ def test_huge_numbers_are_scaled_before_they_become_float32():
     assert np.allclose(a, b / 1e60, rtol=1e-4)
 
 
-def test_a_stack_that_does_not_fit_is_halved_once_and_trained_all_the_same(monkeypatch):
+def test_a_batch_of_models_that_exceeds_memory_is_halved_once_and_trained(monkeypatch):
     dataset, largest, tried = small_dataset(), 3, []
     plan = Sweep(methods=("hgr_nn",), lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
     whole = train_sweep(dataset, plan)
@@ -126,7 +126,7 @@ def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
     held_out = with_held_out(random_splits(200, n_splits=1, random_state=0)[0], random_state=0).validation
     options = {"methods": ["standard"], "settings": settings, "tune": False, "validation_share": 0.0}
     same = "the same value in all training rows"
-    # The claim is a test row of one split alone; and then one that a choice looks at.
+    # The claim is a test row of only one split, and then a row used for choices.
     of_two = f"Column “cost”: the target has {same} of 1 of 2 splits"
     alone = np.setdiff1d(first.test, second.test)[0]
     for row, n_splits, words in ((alone, 2, of_two), (held_out[0], 1, same)):
@@ -159,7 +159,7 @@ def test_a_sensitive_column_constant_in_test_rows_is_reported():
         fd.sweep(replace(dataset, sensitive=s), **options)
 
 
-def test_stopping_early_without_validation_rows_is_refused():
+def test_early_stopping_without_validation_rows_is_refused():
     plan = Sweep(lams=(1.0,), n_splits=1, settings=replace(QUICK, patience=2))
     with pytest.raises(OptionError, match="validation"):
         train_sweep(small_dataset(), plan)
@@ -180,7 +180,7 @@ def test_a_column_that_is_empty_in_training_rows_still_becomes_an_input():
     encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2)
     assert np.isfinite(encoded).all()
-    # The median of 1 and 3 is their mean.
+    # The median of 1 and 3 equals their mean.
     assert encoded[:3, 0] == pytest.approx([-(1.5**0.5), 1.5**0.5, 0.0])
 
 
@@ -199,7 +199,8 @@ def test_devices_are_resolved_by_name_and_unknown_names_are_refused():
         assert "not there" in device.note
 
 
-# Splits by group and by time: nothing leaks, more splits keep the first ones, and the run says which.
+# Splits by group and by time: nothing leaks, more splits keep the first ones, and the run states the kind of
+# split.
 
 
 def over_years(n_policies=120, seed=0):
@@ -237,7 +238,7 @@ def test_no_group_is_in_two_parts_and_more_splits_leave_the_first_unchanged(vali
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_by_time_training_comes_before_validation_before_test(validation_share):
+def test_in_splits_by_time_training_precedes_validation_and_validation_precedes_test(validation_share):
     rng = np.random.default_rng(0)
     data = replace(over_years(), time=pd.Series(rng.uniform(0, 10, over_years().n_rows), name="day"))
     options = {"random_state": 3, "validation_share": validation_share}
@@ -279,7 +280,7 @@ def test_splits_by_group_or_time_are_refused_without_their_column():
         fd.sweep(data, groups=[1, 2], lams=[1.0])
 
 
-def test_folds_and_what_is_held_out_of_training_keep_groups_whole():
+def test_folds_and_held_out_rows_never_divide_a_group():
     data = over_years()
     dealt = folds(np.arange(data.n_rows), n_folds=4, random_state=0, groups=data.groups)
     assert sorted(np.concatenate([fold.validation for fold in dealt])) == list(range(data.n_rows))
@@ -292,7 +293,7 @@ def test_folds_and_what_is_held_out_of_training_keep_groups_whole():
         folds(np.arange(data.n_rows), n_folds=121, random_state=0, groups=data.groups)
 
 
-def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
+def test_out_of_fold_predictions_come_from_models_trained_without_the_group():
     data = over_years(60)
     settings = replace(QUICK, patience=2)
     options = {"objective": "demographic_parity", "n_folds": 3, "random_state": 0, "device": "cpu"}
@@ -310,7 +311,7 @@ def test_verdicts_of_a_sweep_take_groups_into_account():
     assert grouped.sweep.split == "group"
     by_hand = fd.sweep(replace(data, group=None), groups=data.group, **options)
     pd.testing.assert_frame_equal(grouped.frame, by_hand.frame)
-    # The same splits, each row a witness of its own: the noise floor comes out lower.
+    # If the same splits treat every row as independent, the noise floor is lower.
     of = (grouped.predictions, grouped.members, grouped.splits)
     measured = {"objective": "demographic_parity", "measures": ["hgr_kde"]}
     by_row = wide(assess_predictions(replace(data, group=None), *of, **measured))

@@ -1,4 +1,4 @@
-"""Weight decay found on validation rows, and the baselines that the networks have to beat."""
+"""Weight decay is chosen on validation rows, and networks are compared with baselines."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def claims(n=4000, *, effect=0.4, seed=0):
     return dataset_of(dict(zip("abc", x.T, strict=True)), {"frequency": counts / exposure}, age, weight=years)
 
 
-def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
+def test_each_split_uses_the_weight_decay_with_the_lowest_validation_error():
     dataset = claims(600)
     splits = random_splits(600, n_splits=2, random_state=0, validation_share=0.2)
     frame, _ = tune(dataset, splits, QUICK, random_state=0, device=CPU)
@@ -86,7 +86,7 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
-def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
+def test_baselines_use_the_loss_of_the_plan_and_trees_fit_a_nonlinear_effect(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1500, 3))
     mean = np.exp(0.8 * np.abs(x[:, 0]))
@@ -111,7 +111,8 @@ def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
     assert list(without["method"]) == [MEAN, LINEAR, PRICE]
     again = train_baselines(dataset, splits, loss=loss)[1]
     assert np.array_equal(again, predictions)
-    # A price in money where claims are counted: a GLM's level is none of its errors. Squared errors keep it.
+    # The price is an amount and the target a claim count: the level of a price does not count as an error of
+    # a GLM, but does count for squared errors.
     dearer = replace(dataset, prediction=500 * dataset.prediction)
     price = predictions[members["method"] == PRICE][0]
     (in_money,) = train_baselines(dearer, splits, loss=loss)[1][members["method"] == PRICE]
@@ -143,7 +144,7 @@ def test_the_gain_over_the_mean_is_significant_for_a_signal_and_rarely_for_noise
 
 @pytest.mark.parametrize("n_rows", [1, 3_200, 4_000, 38_400, 60_000, 434_000, 1_500_000, 12_800_000])
 @pytest.mark.every_case
-def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
+def test_more_rows_lead_to_larger_batches_and_about_the_same_number_of_steps(n_rows):
     own = TrainingSettings(**budget_of(n_rows))
     if n_rows <= 3_200:
         assert (own.batch_size, own.n_epochs, own.warm_up_epochs) == (256, 60, 10)
@@ -154,14 +155,14 @@ def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
     assert 1 <= own.warm_up_epochs < own.n_epochs / 3
 
 
-def test_a_plan_takes_the_budget_of_its_training_rows():
+def test_the_training_budget_of_a_plan_depends_on_the_number_of_training_rows():
     dataset = fd.load_dataset("household", n=20_000)
     plan = default_settings(dataset)
     assert plan.batch_size == budget_of(training_rows(20_000))["batch_size"] == 512
 
 
 def test_default_settings_learn_a_weak_signal_in_claims():
-    """One gain in a hundred of the deviance: 3 % of weight decay left nothing of it."""
+    """The signal explains about 1 % of the deviance; a weight decay of 3 % would suppress it."""
     rng = np.random.default_rng(1)
     x, years = rng.normal(size=(12_000, 3)), rng.uniform(0.1, 1, 12_000)
     rate = 0.07 * np.exp(0.35 * x[:, 0] + 0.15 * x[:, 1])
@@ -171,7 +172,8 @@ def test_default_settings_learn_a_weak_signal_in_claims():
     assert np.corrcoef(np.log(predicted), np.log(rate))[0, 1] > 0.9
 
 
-# The weights that a pilot finds: spread over dependence, on validation rows, kept with the result.
+# The weights that a pilot training finds: spread by dependence on validation rows, and stored with the
+# result.
 
 
 TRIED = np.array([0.0, *PILOT_LAMS])
@@ -180,7 +182,7 @@ PILOT_QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.
 
 @pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
 def test_lambdas_are_spread_so_that_dependence_falls_in_equal_steps(middle):
-    """Against the closed form: dependence .8 / (1 + λ / m), floor .1."""
+    """Expected values follow the closed form: dependence 0.8 / (1 + λ / m), floor 0.1."""
     found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
     reached = 0.8 / (1 + found[:-1] / middle)
     inside = (found[:-1] > 0.01) & (found[:-1] < 20)
@@ -204,7 +206,7 @@ def test_spreading_lambdas_gives_the_requested_number_of_distinct_ones_for_any_m
 
 
 def linked(n=1_500, *, share=0.8, seed=0):
-    """A table whose target follows s by a share, through a feature that is s with noise."""
+    """A table whose target depends on s, as strongly as `share` says, through a noisy copy of s."""
     rng = np.random.default_rng(seed)
     s, own = rng.normal(size=n), rng.normal(size=n)
     features = {"proxy": s + 0.3 * rng.normal(size=n), "own": own}
@@ -239,7 +241,7 @@ def test_given_lambdas_and_a_standard_model_alone_need_no_pilot_training():
         default_plan(dataset, lams="all")
 
 
-def test_a_stored_result_keeps_the_lambdas_it_found(tmp_path):
+def test_a_stored_result_contains_the_lambdas_found_by_its_pilot(tmp_path):
     few = {"methods": ["standard", "hgr_spline"], "n_splits": 1, "measures": ["pearson"]}
     few |= {"references": False, "importance": False, "tariff": False}
     result = fd.sweep(linked(600), settings=PILOT_QUICK, device="cpu", **few)
@@ -257,7 +259,7 @@ def test_a_stored_result_keeps_the_lambdas_it_found(tmp_path):
         read_result(tmp_path, replace(planned, lams=(1.0,)))
 
 
-def test_a_search_for_lambda_finds_its_own_candidates():
+def test_a_search_for_lambda_chooses_the_candidates_itself():
     options = {"target": "hgr_spline<=1", "method": "hgr_spline", "n_folds": 2, "device": "cpu"}
     settings = TrainingSettings(hidden=(4,), n_epochs=3, batch_size=64, warm_up_epochs=1)
     found = fd.find_lam(linked(400), settings=settings, **options)
@@ -268,8 +270,8 @@ def test_a_search_for_lambda_finds_its_own_candidates():
         fd.find_lam(linked(400), lams="all", **options)
 
 
-def test_tariffs_get_lambdas_spread_over_their_own_dependence():
-    """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
+def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
+    """For claims, the usual weights would all end at the floor; without a link the plan keeps them."""
     from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):
@@ -285,7 +287,7 @@ def test_tariffs_get_lambdas_spread_over_their_own_dependence():
             assert fitted.members["lam"].tolist() == [0.0, *lams]
             age = dataset.sensitive["age"]
             reached = [fd.measure("hgr_spline", each, age, random_state=0) for each in fitted.predictions]
-            # It is a third of the way here, with an error of a tenth.
+            # The largest fall is about a third of the total fall here, with an error of a tenth.
             assert -np.diff(reached).min() < 0.6 * (reached[0] - reached[-1])
 
 

@@ -1,4 +1,4 @@
-"""The app without a browser: pages driven by AppTest, and a finished run to look at."""
+"""The app without a browser: pages driven by AppTest, and a finished run to show."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from fairdash.training.defaults import current_defaults
 from fairdash.training.sweep import Sweep
 from tests.runs.finished import QUICK
 
-# A new AppTest looks for components in all installed packages, which took longer than the page (Streamlit 1.67).
+# Search for components once: every new AppTest searches all installed packages, longer than the page takes
+# (Streamlit 1.67).
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
-# A browser's pages are compiled once a server; AppTest compiled them at every run.
+# Compile pages once, as a server does; AppTest would compile them at every run.
 local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)
 
 ROOT = Path(__file__).parents[2]
@@ -45,12 +46,12 @@ PLAN = Sweep(
 
 @pytest.fixture(autouse=True)
 def _no_browser_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AppTest asks for no file after a click."""
+    """AppTest does not request a file after a click."""
     monkeypatch.setattr("fairdash.ui.widgets.SECONDS_TO_ASK", 0.0)
 
 
 def open_page(name: str, **address: str) -> AppTest:
-    """One page of the app, run once, at an address; neither this run nor any later one may raise."""
+    """Run one page of the app at an address; neither this run nor any later run may raise an exception."""
     at = AppTest.from_file(str(ROOT / "fairdash" / "ui" / "main.py"), default_timeout=60)
     run = at._run
 
@@ -61,7 +62,7 @@ def open_page(name: str, **address: str) -> AppTest:
 
     at._run = run_without_exception
     if name != "home":
-        # Before the first run, which would draw home: a page's address is its file's name.
+        # Set the page before the first run, which would draw home: the address of a page is its file name.
         (script,) = (ROOT / "pages").rglob(f"{name}.py")
         at.switch_page(str(script))
     for key, value in address.items():
@@ -70,19 +71,19 @@ def open_page(name: str, **address: str) -> AppTest:
 
 
 def words(at: AppTest) -> str:
-    """Everything that the page says in Markdown."""
+    """All Markdown text of the page."""
     parts = (at.title, at.subheader, at.markdown, at.caption, at.info)
     return "\n".join(each.value for part in parts for each in part)
 
 
 def calm(at: AppTest) -> AppTest:
-    """The page, if it says of nothing that it went wrong."""
+    """The page, after checking that it shows no error."""
     assert not at.error, [error.value for error in at.error]
     return at
 
 
 def named(parts: Sequence[Any], label: str) -> Any:
-    """The one with this label, or else the one whose label begins so."""
+    """The element with this label, or else the first whose label begins with it."""
     same = [each for each in parts if each.label == label]
     (found,) = same or [each for each in parts if each.label.startswith(label)]
     return found
@@ -101,7 +102,7 @@ def box(at: AppTest, label: str) -> Any:
 
 
 def charts(at):
-    """Name to plotly figure, as the browser gets it."""
+    """Name, mapped to the plotly figure that the browser gets."""
     found = {}
     for element in at.get("plotly_chart"):
         spec = json.loads(element.proto.spec)
@@ -113,30 +114,30 @@ def charts(at):
 
 
 def stage(at):
-    """What the stage is given: its slider, figures, moves and cards."""
+    """Arguments of the interactive component: its slider, figures, transitions and cards."""
     (element,) = at.get("bidi_component")
     return json.loads(element.proto.json)
 
 
 def move(at, lam):
-    """Let the stage's slider go at λ."""
+    """Release the slider at λ."""
     at.query_params["lam"] = f"{lam:g}"
     return at.run()
 
 
 def numbers(values):
-    """A trace's numbers, whether plotly wrote them as a list or as bytes."""
+    """Numbers of a trace, which plotly stores as a list or as bytes."""
     if isinstance(values, dict):
         return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
     return np.array(values, dtype=float)
 
 
-#: Two fair methods, as the first look's successor has them.
+#: Two fair methods, as in the run that follows a preview.
 TWO_METHODS = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), lams=(1.0,), n_splits=1)
 
 
 def carried_out(plan: Sweep, home: Path, *, owner: str = LOCAL) -> Path:
-    """Folder of a run that is done, in the store at this place."""
+    """Folder of a finished run, in the given store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
         run = Run.create(RunSpec(source=SOURCE, plan=plan, owner=owner, defaults=current_defaults()))
@@ -145,7 +146,7 @@ def carried_out(plan: Sweep, home: Path, *, owner: str = LOCAL) -> Path:
 
 
 def _taken_over(home: Path) -> Run:
-    """The run of that home, in this test's own store."""
+    """The run of that home, copied to this test's store."""
     (folder,) = (home / "runs").iterdir()
     shutil.copytree(folder, Run.home() / folder.name)
     return Run(folder.name)
@@ -153,19 +154,19 @@ def _taken_over(home: Path) -> Run:
 
 @pytest.fixture
 def finished_run(shared) -> Run:
-    """A run that is done, in this test's own store."""
+    """A finished run in this test's store."""
     return _taken_over(shared("front"))
 
 
 @pytest.fixture
 def run_of_two_methods(shared) -> Run:
-    """A run of two fair methods that is done, in this test's own store."""
+    """A finished run of two fair methods in this test's store."""
     return _taken_over(shared("front of two methods"))
 
 
 @pytest.fixture
 def another_result(monkeypatch) -> Iterator[Callable[[SweepResult], None]]:
-    """Lets every run have found what is given, whatever the server has read before."""
+    """Replace the result of every run by the given one, whatever the server has cached."""
 
     def give(result: SweepResult) -> None:
         st.cache_resource.clear()

@@ -1,4 +1,4 @@
-"""The audit's page, from the form to the answers."""
+"""The audit page, from the form to the answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tests.ui.test_data_page import csv
 
 
 def policies(n: int = 450) -> pd.DataFrame:
-    """Premiums with a surcharge for the young, and claims that don't justify it."""
+    """Premiums with a surcharge for young drivers, and claims that don't justify it."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, n), rng.normal(6, 1.5, n).round(1)
     claims = (rng.gamma(2, 150, n) * (rng.random(n) < 0.4)).round(2)
@@ -62,7 +62,7 @@ def uploaded(frame: pd.DataFrame, name: str = "policies.csv") -> UploadSource:
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick() -> Iterator[None]:
-    """Small models, and files of models that jobs read without a process of their own."""
+    """Use small models, and let jobs read model files without a separate process."""
     with quick_models(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
         yield
@@ -79,7 +79,7 @@ def done(audit: AuditJob) -> AuditJob:
 
 
 def started(at: AppTest) -> AuditJob:
-    """The audit whose address the page has."""
+    """The audit in the page's address."""
     return AuditJob(at.query_params["audit"], owner=LOCAL)
 
 
@@ -88,7 +88,7 @@ def labels(parts: Iterable[Any]) -> list[str]:
 
 
 def asked(source: UploadSource, *questions: int) -> AuditJob:
-    """As the form has it, with a few questions only: 6 and 8 learn models for seconds."""
+    """Fill in the form with a few questions only, because questions 6 and 8 train models for seconds."""
     roles = source.roles
     columns = Columns(price=str(roles.prediction), sensitive=roles.sensitive[0], outcome=roles.target)
     plan = AuditPlan(columns=columns, questions=questions or (1, 5))
@@ -107,14 +107,14 @@ def test_an_audit_started_from_the_form_shows_all_answers(source: UploadSource) 
     assert answers <= set(labels(at.expander))
     averages = [each for each in charts(at) if "Average" in each and "premium" in each]
     (title,) = (each for each in averages if "minus" not in each)
-    # A user's name is never markup.
+    # A name given by the user is never treated as markup.
     assert "<b>premium" not in words(at) + title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
 
 
 def test_auditing_an_uploaded_table_requires_only_the_price_and_the_sensitive_attribute() -> None:
-    """Parts of the price are no factors, and the rows of a policy count as one."""
+    """Components of the price are no rating factors, and rows of a policy count once."""
     rng = np.random.default_rng(0)
     policy = np.repeat(rng.permutation(900)[:400], 2)
     age, zone = rng.integers(18, 80, 900)[policy], rng.choice(list("abc"), 900)[policy]
@@ -137,7 +137,7 @@ def test_auditing_an_uploaded_table_requires_only_the_price_and_the_sensitive_at
     chosen = (columns.price, (columns.sensitive,), columns.groups, columns.features)
     assert chosen == ("total", ("old",), "no", ("zone",))
     assert (roles.target, roles.sensitive, roles.group, roles.features) == chosen
-    # Its table is in use from now on, and the form is that of any other.
+    # The table is now in use, and the form is the usual one.
     assert "Another table" in labels(click(at, "Another audit").button)
 
 
@@ -157,7 +157,7 @@ def of_a_model(source: UploadSource, content: bytes, **options: object) -> Audit
 
 
 def with_a_model(source: UploadSource, name: str, content: bytes) -> AppTest:
-    """The form after a model was given in place of a column."""
+    """The form after the user has given a model instead of a price column."""
     at = calm(calm(open_page("audit", dataset=source.id)).toggle[0].set_value(True).run())
     assert "Price, or prediction" not in labels(at.selectbox)
     assert button(at, "Audit this price").disabled
@@ -173,7 +173,7 @@ def test_a_model_with_named_inputs_is_matched_to_columns_by_name(source: UploadS
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
     cancel(audit)
-    # Coefficients belong to columns that begin with their names, also to the attribute.
+    # Names of coefficients begin with the names of columns, also for the sensitive attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))
     assert safe("takes the columns of these terms by name: age, power") in words(at)
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
@@ -197,7 +197,7 @@ def test_an_audit_of_a_model_equals_that_of_the_library_and_can_be_repaired(sour
     assert worker.main(job.id) == 0, job.status
     known = job.figures().set_index(["s at pricing", "strength"])["dependence"]
     assert known["known", 1.0] < known["known", 0.0]
-    # The file is the audit's alone, and goes with it.
+    # The model file belongs only to the audit and is deleted with it.
     kept = [each for each in audit.home().parent.rglob("*") if each.is_file() and each.suffix == ".onnx"]
     assert (kept, audit.folder.stat().st_mode & 0o077) == ([audit.folder / "model.onnx"], 0)
     delete_made_from(source.sha256, owner=LOCAL)
@@ -226,7 +226,7 @@ def test_the_audit_page_compares_the_price_with_the_nearest_points_of_a_front(so
     at = calm(open_page("audit", audit=audit.id))
     assert "No front has been trained" in words(at)
     calm(click(at, "Train a front on this table"))
-    # Of another target: not what the audit's outcome is.
+    # This run has another target than the audit's outcome.
     other = replace(source, roles=replace(source.roles, target="power", features=("claims",)))
     finished(replace(PLAN, methods=("standard",), n_splits=1), source=other)
     assert "No front has been trained" in words(calm(open_page("audit", audit=audit.id)))

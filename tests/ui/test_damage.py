@@ -1,4 +1,4 @@
-"""What is damaged, or can't be written, is named; everything else works."""
+"""Damaged files and failed writes are named, and everything else works."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_damaged_source_is_reported_only_on_pages_that_request_it(home, finish
     assert not open_page("data", dataset=save_source(SOURCE)).error
 
 
-#: A file, and values in it that are none.
+#: A file, and invalid values of its fields.
 SPOIL: dict[str, tuple[str, dict[str, object]]] = {
     "no time": ("spec.json", {"created": None}), "a time that is none": ("spec.json", {"created": "yesterday"}),
     "an objective that is none": ("spec.json", {"plan": {"objective": None}}),
@@ -68,7 +68,7 @@ def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, da
     name, values = SPOIL[damage]
     content = open_sealed_text((bad.folder / name).read_text())
     plan = content.get("plan", {}) | values.get("plan", {})
-    # Sealed anew: what it says is found to be wrong, not that it has changed.
+    # The hash is correct, so the value itself must be found to be invalid.
     (bad.folder / name).write_text(sealed_text(content | values | ({"plan": plan} if plan else {})))
     assert list_runs().damaged == (bad.id,)
     at = calm(open_page("home"))
@@ -79,7 +79,7 @@ def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, da
     calm(open_page("tradeoff", run=finished_run.id))
 
 
-#: The home that Python's audit hook guards while there is one; a hook can't be taken off.
+#: The home protected by Python's audit hook, which can't be removed once it is installed.
 GUARDED: list[str] = []
 
 
@@ -93,7 +93,7 @@ def _refuse(event: str, args: tuple) -> None:
 
 @contextmanager
 def read_only(home: Path) -> Iterator[None]:
-    """As if the home lay on a medium that can't be written: the tests may run as root, whom no mode stops."""
+    """Treat the home as read-only: tests may run as root, for whom file modes have no effect."""
     home.mkdir(exist_ok=True)
     sys.addaudithook(_refuse)
     GUARDED.append(str(home))

@@ -1,4 +1,4 @@
-"""The data page: what a person meets who brings a table of their own, or of an insurer's."""
+"""The data page for users with a table of their own or of an insurer."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def upload(content: bytes, name: str = "policies.csv"):
 
 
 def said(at) -> str:
-    """What the page says, without the marks that keep Markdown from coming alive."""
+    """Text of the page without Markdown escapes."""
     return words(at).replace("\\", "")
 
 
 def role_of(at) -> pd.Series:
-    """The roles in the table of columns, by column."""
+    """Roles by column, from the table of columns."""
     return at.dataframe[1].value.set_index("column")["role"]
 
 
 def ranked(at, sensitive: str) -> str:
-    """What the page says of the proxies once the computation beside it is done."""
+    """Text on the proxies, after their computation in the background has finished."""
     study = Study(PROXIES, source=load_source(at.query_params["dataset"]).to_json(), sensitive=sensitive)
     assert worker.main(create_study(study).id) == 0
     at.run()
@@ -86,7 +86,7 @@ def lines(*rows: str) -> bytes:
     return "\n".join(rows).encode()
 
 
-#: A file, and what the page says of it.
+#: A file, and the message of the page.
 REFUSED = [
     (lines(HEADER, *(f"{row},1" for row in BODY)), "120 with 4"), (lines(HEADER, *BODY, "1,2"), "line 122"),
     (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"), (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
@@ -156,7 +156,7 @@ def test_missing_value_marks_encoding_and_separator_of_a_text_file_can_be_change
     assert "with semicolons" in said(box(at, "Between").set_value("semicolon").run())
 
 
-# Choosing roles: a problem is shown with its hint, and one click fixes it.
+# Choosing roles: a problem is shown with advice, and one click fixes it.
 
 
 @pytest.mark.bad_input(24)
@@ -174,7 +174,8 @@ def missing(column: str) -> bytes:
     return csv(frame)
 
 
-#: A file, the sensitive attribute, what is said to be wrong, the click that mends it, and what is said then.
+#: A file, the sensitive attribute, the reported problem, the click that fixes it, and the text after the
+#: click.
 FIXED = {
     "missing cells": (missing("age"), "age", "2 places; lines 5, 9", "Drop these rows", "118 rows"),
     "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must hold numbers", "Convert to numbers",
@@ -235,7 +236,7 @@ def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() 
 
 
 def two_sensitive(n: int = 300) -> pd.DataFrame:
-    """The older have driven for longer, the richer have more power."""
+    """Older drivers have driven for longer, and richer drivers have more power."""
     rng = np.random.default_rng(3)
     frame = policies(n).assign(income=rng.normal(30, 5, n).round(2))
     frame["since"] = (frame["age"] - 18 + rng.normal(0, 3, n)).round(2)
@@ -285,7 +286,7 @@ def test_an_uploaded_file_is_parsed_only_once_while_roles_change(monkeypatch: py
 
 @pytest.mark.bad_input(10, 20, 21)
 def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Another test's same table may be in memory.
+    # Clear the cache, which may contain the same table from another test.
     st.cache_resource.clear()
     uploads.forget_tables()
     sheet = workbook({"Tab": [list(policies()), *policies().to_numpy().tolist()]})
@@ -300,7 +301,7 @@ def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.bad_input(52, 53, 54)
-def test_a_hostile_files_name_and_headers_stay_plain_text() -> None:
+def test_a_file_name_and_headers_with_markup_stay_plain_text() -> None:
     header = "![x](http://evil.example/p.png)<b>$"
     hostile = csv(policies().rename(columns={"power": "=1+1", "age": header}))
     at = upload(hostile, "../../![x](http://evil.example/a.png)<b>$x^2$</b>.csv")
@@ -308,7 +309,7 @@ def test_a_hostile_files_name_and_headers_stay_plain_text() -> None:
     labels = [each.label for each in (*at.text_input, *at.checkbox, *at.selectbox)]
     assert any("evil" in label for label in labels)
     assert not [shown for shown in (words(at), *labels) if "![x](" in shown or "<b>$" in shown]
-    # Plotly takes no Markdown, but tags.
+    # Plotly supports some HTML tags but no Markdown.
     assert not [each for each in charts(at).values() if "<b>$" in json.dumps(each)]
     assert "../../![x]" in said(at)
     assert at.dataframe[0].value.columns[0] == "=1+1"
@@ -325,7 +326,7 @@ def test_the_dependence_shown_on_the_data_page_is_weighted_by_exposure() -> None
 
 
 def tariff(n: int = 600) -> pd.DataFrame:
-    """Claims that cost what they cost, some policies shorter than others."""
+    """Policies of three durations, with random claim counts and amounts."""
     rng = np.random.default_rng(4)
     exposure = rng.choice([0.25, 0.5, 1.0], n)
     count = rng.poisson(0.6 * exposure)
@@ -339,7 +340,7 @@ def features(at):
     return named(at.multiselect, "Features")
 
 
-#: Label of a target of pricing, its columns, and the loss that it is trained with.
+#: Label of a pricing target, its columns, and its loss.
 TARGETS = {
     "Claim frequency": ("ClaimNb", "Exposure", "poisson"),
     "Claim severity": ("ClaimAmount", "ClaimNb", "gamma"),
@@ -395,13 +396,12 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
     assert table.set_index("role")["mean"]["target"] == pytest.approx(premium)
     loss = "squared_error" if label == "Use them as they are" else "tweedie"
     assert default_plan(load_source(at.query_params["dataset"]).load()).settings.loss == loss
-    # Another way takes the place of the first.
+    # Choosing another treatment replaces the first one.
     assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
 def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
-    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
-    decides."""
+    """Missing cells can reveal the target too; a suspect column stays a feature until the user decides."""
     at, checked, check = open_page("data"), [], cached.check_data
     monkeypatch.setattr(
         cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)
@@ -425,7 +425,7 @@ def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_anot
     assert features(again).value == ["VehPower", "avrg"], "a recipe keeps what it has"
 
 
-def test_components_of_the_price_are_excluded_together_and_included_again_by_one_click() -> None:
+def test_one_click_excludes_all_components_of_the_price_and_one_click_includes_them_again() -> None:
     frame = tariff(900).drop(columns="ClaimNb")
     rng = np.random.default_rng(1)
     frame["TPL"], frame["Hull"] = rng.gamma(9, 20, (2, 900)).round(2)

@@ -1,4 +1,4 @@
-"""The page “Which method?”: what it says, draws and downloads is what the committed results say."""
+"""The page “Which method?”: its texts, charts and downloads equal the committed results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_methods_page_shows_the_committed_results(address):
     pd.testing.assert_frame_equal(shown.reset_index(drop=True), errors_of(table, data), check_dtype=False)
     (figure,) = charts(at).values()
     own = table[(table["data"] == data) & (table["method"] == DEFAULT_METHOD)]
-    # Crossings open on a joint reading, which alone sees the link.
+    # For combinations of attributes, the page first shows a joint measure, which alone detects the link.
     reading = "gap" if "reading" in address else "hgr_rdc_joint" if data == "crossing" else "hgr_rdc"
     path = own[(own["reading"] == reading) & own["comparable"].notna()].sort_values("level", ascending=False)
     drawn = next(each for each in figure["data"] if each["name"] == DEFAULT_METHOD)
@@ -32,7 +32,7 @@ def test_the_methods_page_shows_the_committed_results(address):
 
 
 def made(errors, **columns):
-    """Errors of methods (rows) on two sets (columns), at one reading and three levels."""
+    """Errors of methods (rows) on two data sets (columns), for one measure and three levels."""
     rows = [
         {"method": method, "data": data, "comparable": error, "error": error, "level": level}
         for method, own in errors.items() for data, error in zip("ab", own, strict=True) for level in (0.75, 0.5, 0.25)
@@ -50,7 +50,7 @@ def test_mean_ranks_cover_only_data_sets_with_results_of_all_methods():
     joint = table.assign(reading=GAP + JOINT)
     assert (len(mean_ranks(joint)), len(mean_ranks(joint, several=True))) == (0, 3)
     assert best_at_half(table)["method"].tolist() == ["hsic", DEFAULT_METHOD]
-    # A method of fewer splits reaches a level in all of them more easily.
+    # A method with fewer splits can more easily reach a level in all of them.
     fewer = table.assign(has_all_splits=table["method"] != "hsic")
     assert mean_ranks(fewer).index.tolist() == [DEFAULT_METHOD, "gdp"]
     assert best_at_half(fewer)["method"].tolist() == [DEFAULT_METHOD, DEFAULT_METHOD]

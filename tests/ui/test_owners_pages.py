@@ -1,4 +1,4 @@
-"""Pages of two owners on one server: every address of the one's says to the other that it is gone."""
+"""Pages of two owners on one server: every address of one owner is reported as gone to the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Become = Callable[[str], None]
 
 @pytest.fixture
 def become(monkeypatch: pytest.MonkeyPatch) -> Become:
-    """Whose browser asks from now on, as a proxy's header says it."""
+    """Identify the browser's user, as the header of a proxy does."""
     monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
 
     def become(who: str) -> None:
@@ -38,7 +38,7 @@ def said(at: AppTest) -> str:
 
 @pytest.fixture
 def annes(become: Become) -> tuple:
-    """What Anne has, which this server has in memory since she looked at it."""
+    """Anne's data, which this server has in memory because she opened them."""
     become(ANNE)
     made = make_for(ANNE)
     for look in looks(*made[:2]):
@@ -78,7 +78,7 @@ def test_downloads_are_created_for_their_owner_and_logged(annes: tuple, become: 
     keys = [run_page.KEY("report")]
     keys += [run_page.KEY("csv", name) for name in ("path", "figures", "predictions")]
     *made, last = (at.session_state[widgets.KEY("making", key)] for key in keys)
-    # Made in a thread that does not know the browser.
+    # The download is created in a thread that does not know the user.
     become(BEN)
     for file in made:
         file.content()

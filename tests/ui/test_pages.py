@@ -1,4 +1,4 @@
-"""Every page of the app: what it says, what it draws, and that it survives what people do."""
+"""Every page of the app: its texts and charts, and its reactions to user actions."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def field(at, label):
     return named([*at.number_input, *at.text_input], label)
 
 
-def test_settings_found_are_shown_and_taken_over_by_one_click():
+def test_settings_found_by_a_search_are_shown_and_adopted_by_one_click():
     search = searched(SETTINGS)
     at = open_page("train", search=search.id)
     assert [part for part in ("Household", "learning rate 0.02") if part not in words(at)] == []
@@ -241,7 +241,7 @@ def test_the_audit_page_accepts_a_categorical_sensitive_attribute(source: Upload
 
 FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
 STATES = ("session_state", "query_params")
-#: Functions that take a key of another kind.
+#: Functions whose argument `key` is not a widget key.
 NO_WIDGETS = ("sorted", "min", "max", "sort_values")
 
 
@@ -268,7 +268,7 @@ def test_widget_session_and_address_keys_are_never_string_literals(path: Path):
 
 def test_two_source_files_cannot_share_a_widget_key_prefix(tmp_path):
     Keys(str(tmp_path / "ui" / "here" / "part.py"))("refit")
-    Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every visit
     with pytest.raises(ValueError, match="keys of here"):
         Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
 
@@ -310,8 +310,8 @@ def test_a_short_table_is_drawn_in_large_text_with_escaped_cells_in_presentation
     assert isinstance(small.dataframe[0].value, pd.DataFrame)
 
 
-def test_leaving_a_page_forgets_its_fragments(monkeypatch):
-    """A late auto-refresh would take the browser back to the page that was left, empty."""
+def test_a_page_that_the_user_has_left_is_no_longer_refreshed(monkeypatch):
+    """Otherwise a late refresh would take the browser back to the page that the user left."""
     context = Mock()
     monkeypatch.setattr(pages, "get_script_run_ctx", lambda: context)
     monkeypatch.setattr(pages.st, "switch_page", Mock())

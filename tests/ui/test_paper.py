@@ -1,4 +1,4 @@
-"""The page on the paper: what it counts, compares and judges is what the committed results say."""
+"""The page on the paper: its counts, comparisons and judgements equal the committed results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def test_the_counts_on_the_paper_page_match_the_committed_results():
     at = open_page("paper")
     said = words(at)
     assert f"at its error** ({found.reached} of {found.total}, scored as in the paper)" in said
-    # The first sentences have no count, and the page of the documentation begins with them.
+    # The first sentences contain no count and also begin the documentation page.
     first = at.markdown[0].value.replace("**", "")
     assert "Crime we reach" in first
     assert not set("0123456789") & set(first)
     assert first in " ".join((ROOT / "docs" / "paper.md").read_text("utf-8").split())
     assert found.total == len(FAIRNESS) * len(OBJECTIVES)
-    # The same, counted by hand.
+    # The expected numbers, counted separately.
     table = summary(read_result("table1_crime")).set_index(["method", "objective"])
     reached = 0
     for objective, method in found.chosen.items():
@@ -81,7 +81,7 @@ def test_an_unknown_id_in_the_address_is_named_with_the_known_ids(address, key, 
     name, asked = list(address.items())[-1]
     assert f"{name}, “{asked}”" in said
     assert [each for each in known if f"“{each}”" not in said] == []
-    # It is said until somebody chooses.
+    # The message stays until the user makes a choice.
     at.segmented_control(key=key).set_value(known[1]).run()
     assert not at.warning
     assert "".join(at.query_params[name]) == known[1]

@@ -1,4 +1,4 @@
-"""The Runs page: found, named, compared, repeated, taken away, brought in, deleted."""
+"""The Runs page: listing, naming, comparing, repeating, exporting, importing and deleting runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVIL = "![x](http://evil.example/a.png) <b>$x^2$</b>"
 
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Jobs wait; and the server has no run of another test in memory."""
+    """Jobs wait, and the server has no run of another test in memory."""
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     st.cache_resource.clear()
     yield
@@ -37,7 +37,7 @@ def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs that can be compared, and one of another objective."""
+    """Two runs that can be compared, and one run with another objective."""
     names = {"one": {}, "two": {"methods": ("standard", "hgr_spline"), "random_state": 1}}
     names["other"] = {"objective": "equalized_residuals"}
     with pytest.MonkeyPatch.context() as patch:
@@ -88,7 +88,7 @@ def test_runs_are_listed_filtered_and_named(runs):
     assert len(listed(calm(found.selectbox[0].set_value(title).run()))) == 4
 
 
-def test_the_address_names_the_run_and_follows_the_choice(runs):
+def test_the_address_contains_the_id_of_a_single_chosen_run(runs):
     at = calm(open_page("runs", run=runs["two"].id))
     assert named(at.checkbox, "two").value
     assert "two" in [each.value for each in at.subheader]

@@ -1,4 +1,4 @@
-"""A sentence, a number and a table of an audit and of a front: the same text wherever they are read."""
+"""Sentences, numbers and tables of an audit and of a front have the same text wherever they are shown."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def on_page(at: AppTest, table: Table) -> tuple[tuple[str, ...], ...]:
 
 
 def in_lines(printed: str, table: Table) -> bool:
-    """Whether every row of a table is a line."""
+    """Check that every row of a table is one line of the output."""
     lines = {plainly(line) for line in printed.splitlines()}
     return {plainly(" ".join(row)) for row in (table.columns, *table.rows)} <= lines
 
 
 def in_document(document: bytes, table: Table) -> bool:
-    """Whether every row of a table follows the others."""
+    """Check that the rows of a table follow each other in the document."""
     texts = [plainly(each) for each in Reader(document).texts if each.strip()]
     cells = [plainly(cell) for row in (table.columns, *table.rows) for cell in row]
     return any(texts[k : k + len(cells)] == cells for k in range(len(texts)))

@@ -1,4 +1,4 @@
-"""The trade-off page: what it says, draws, chooses, brings back, moves and gives to take away; and home."""
+"""The trade-off page: texts, charts, choices, restored views, slider and downloads; and the home page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairdash.data.source import CatalogueSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
-from fairdash.evaluation.crossed_cells import TOGETHER, views_of
+from fairdash.evaluation.crossed_cells import TOGETHER, crossings_of, views_of
 from fairdash.jobs.steps import run_directly
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
@@ -35,6 +35,7 @@ from fairdash.ui.widgets import Making
 from fairdash.utils.text import number
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of
+from fairdash.views.reports.sentences import who_pays
 from fairdash.views.reports.stage import four_numbers, stage_of, stops_of
 from tests.serving import until
 from tests.tiers import few
@@ -68,7 +69,7 @@ def said(at):
 
 @pytest.fixture
 def drawn_once(monkeypatch):
-    """Draws the stage once for each stop: a panel changes nothing in it."""
+    """Draw the interactive figures once per slider position, because a panel does not change them."""
     drawn = {}
 
     def once(*found, at, theme):
@@ -93,14 +94,14 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
         assert lam_shown(at) == f"{lam:g}"
         lams.reverse()
     assert OBJECTIVES[objective].meaning in words(at)
-    # People read names, and find the headers in a tip.
+    # Users see display names, and column headers only in a tooltip.
     assert [name for name in named.values() if name not in said(at)] == []
     axis = charts(at)["<b>What fairness costs</b>"]["layout"]["xaxis"]
     assert "driver's age" in axis["title"]["text"]
     assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
 
 
-def test_the_address_restores_a_view_of_an_objective_other_than_the_trained_one(finished_run):
+def test_the_address_restores_a_view_of_an_objective_that_was_not_used_in_training(finished_run):
     address = {"lam": "2.3", "measure": "FairQuant", "against": "hgr_nn:4"}
     at = open_page("tradeoff", run=finished_run.id, objective="Equalized residuals", **address)
     shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))
@@ -131,8 +132,8 @@ def test_a_point_kept_for_comparison_appears_in_charts_and_tables(finished_run):
 )
 def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished_run, another_result, wish):
     result = finished_run.read_result()
-    # Here the choice must not be the standard model, of which there is nothing to report: the fair models'
-    # dependence is made as small, and their error as little larger, as training would make them in time.
+    # The chosen model must not be the standard model, which has nothing to report. The test therefore lowers
+    # the dependence of the fair models, with slightly higher errors, as longer training would.
     path = result.paths["demographic_parity"].copy()
     standard = path[path["lam"] == 0].set_index(["split", "part", "measure"])["value"]
     own = standard.reindex(pd.MultiIndex.from_frame(path[["split", "part", "measure"]])).to_numpy()
@@ -297,7 +298,7 @@ def test_a_failed_download_does_not_reveal_the_original_error():
 
 
 def test_a_clicked_download_is_kept_until_the_browser_fetches_it(run_of_two_methods, monkeypatch):
-    """The button is drawn anew, and the old file forgotten, only after that."""
+    """Afterwards the button is drawn again and the old file is deleted."""
     at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
     monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
     calm(press(at, "All figures (CSV)"))
@@ -326,7 +327,7 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_a
     assert list(views_of(result.sensitive, result.frames[result.objective])) == views
     seen = {each: parse_comparison(crossed_run, sensitive=each) for each in views}
     of = {each: one.mean("hgr_spline", one.a) for each, one in seen.items()}
-    # The spread of the price follows the age, its mean only the crossing.
+    # The spread of the price depends on age, its mean only on the combination of age and sex.
     assert of["sex"] < 0.2 < of["age"] + 0.1 < of["age × sex"] < of[TOGETHER] + 0.05, of
     assert seen["age × sex"].has_link(seen["age × sex"].a)
     assert seen["age × sex"].b.lam == seen["age × sex"].front.opening != 0
@@ -338,3 +339,16 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_a
         assert [part for part in (seen[each].sensitive_called, "Cells of") if part not in words(at)] == []
         assert f"{seen[each].b.lam:g}" in str(stage(at)["slider"])
         assert charts(at)
+        # Cells are nominal: each is a point of its own, called by its name, and has no low or high third.
+        cells = crossings_of(result.sensitive)["age × sex"]
+        profile, moved = seen[each].profile(seen[each].b), seen[each].moved
+        assert profile["s_low"].tolist() == profile["s_high"].tolist() == list(range(len(cells.names)))
+        test = result.splits[0].test
+        own = pd.Series(seen[each].predictions(seen[each].b)[0][test]).groupby(cells.codes[test]).mean()
+        np.testing.assert_allclose(profile["mean"], own)
+        assert seen[each].groups_called(moved) == list(cells.names)
+        assert f"rise by {moved['per_head'].max():.2g} " in who_pays(seen[each])
+        assert f" for {cells.names[int(moved['per_head'].argmax())]} and fall" in who_pays(seen[each])
+        assert stage(at)["table"]["rows"][0][0] == cells.names[0]
+        for panel in ("Distributions", "Transformations"):
+            assert "Cells have no order" in words(look(at, panel))

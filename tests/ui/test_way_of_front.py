@@ -1,6 +1,7 @@
-"""The way from a run's id to the drawn front: how many files and records lie on it, and what a move reads.
+"""From a run's id to the drawn front: number of files and records involved, and files read per move.
 
-Before it was shortened: 21 files and 20 records, and five readings of spec.json at every move of the slider.
+Before this path was shortened: 21 files and 20 records, and spec.json was read five times at every move of
+the slider.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from fairdash.runs.store import Run
 from tests.ui.conftest import move
 
 PACKAGE = str(Path(fairdash.__file__).parent)
-#: Fields of the records on the way, and the slider's scale, which stands beside it.
+#: Fields of the records on this path, and the slider's scale, which is not a record.
 PARTS = {"CatalogueSource", "Sweep", "TrainingSettings", "Split", "Gain", "ModelKey", "_TestRows"}
-#: Carries every record there is and knows none, as json does.
+#: Converts all records without knowing their fields, as json does.
 CONVERTER = "utils/records.py"
-#: What the last traced script has done: records that were made, and file to what its functions took or gave.
+#: Trace of the last script: the records created, and for each file the arguments and results of its
+#: functions.
 MADE: dict[int, object] = {}
 SEEN: dict[str, set[str]] = {}
 
 
 def front_alone() -> None:
-    """What the page does from the id in its address to the drawn front."""
+    """Do what the page does, from the id in its address to the drawn front."""
     from fairdash.ui.state import chosen_run
     from fairdash.ui.tradeoff.comparison import choose, show_pictures
     from tests.ui import test_way_of_front as way
@@ -49,7 +51,7 @@ def is_record(value: object) -> bool:
 
 
 def among(values: Iterable[object]) -> set[str]:
-    """Names of the records among some values, and in the sequences and mappings there."""
+    """Names of the record types among these values and inside their sequences and mappings."""
     inner = [
         each.values() if isinstance(each, dict) else each if isinstance(each, list | tuple) else (each,)
         for each in values
@@ -59,7 +61,7 @@ def among(values: Iterable[object]) -> set[str]:
 
 @contextmanager
 def traced(hook: Callable[[FrameType, str, object], None]) -> Iterator[None]:
-    """Call the hook at every call and return, in threads too."""
+    """Call the hook at every call and return, also in other threads."""
     before = sys.getprofile()
     threading.setprofile(hook)
     sys.setprofile(hook)
@@ -87,20 +89,21 @@ def note(frame: FrameType, event: str, value: object) -> None:
 
 
 def way() -> tuple[set[str], set[str]]:
-    """Files and records of the last way."""
+    """Files and records of the last trace."""
     records = {type(each).__name__ for each in MADE.values()} - PARTS
     return {file for file, names in SEEN.items() if names & records} - {CONVERTER}, records - {"Run"}
 
 
-def test_drawing_a_front_uses_few_files_and_records(finished_run):
+def test_drawing_a_front_involves_a_limited_number_of_files_and_records(finished_run):
     st.cache_resource.clear()
     at = AppTest.from_function(front_alone, default_timeout=60)
     at.query_params["run"] = finished_run.id
     at.run()
     files, records = way()
-    # About is what a result's about.json holds: files from others are read through it before they are kept.
+    # About is the content of about.json in a result: it validates files of other programs before they are
+    # stored.
     assert records == {"RunSpec", "About", "SweepResult", "Front", "Comparison", "Label", "Picture", "Stops"}
-    # A notebook has the same result: its class is no part of what reads a run.
+    # A notebook reads the same result, but its class is not involved in reading a run.
     assert len(files) <= 14, ", ".join(sorted(files))
     assert {"runs/store.py", "views/reports/comparison.py", "views/figures/front.py"} <= files, (
         "the tracing sees the way"

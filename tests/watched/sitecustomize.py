@@ -1,8 +1,8 @@
-"""Loaded by Python itself at its start where this folder is on PYTHONPATH: networking is cut and watched.
+"""Python loads this module at its start if its folder is on PYTHONPATH; it refuses and logs connections.
 
-Every attempt to reach anything but this machine is written to the file that WATCH_LOG names, and refused.
-An audit hook sees what goes through Python's own sockets, in whatever library; a thread or a subprocess
-can't take it off.
+Every attempt to reach anything but this machine is refused and written to the file that WATCH_LOG names. An
+audit hook sees all accesses through Python's sockets, in any library; a thread or a subprocess can't remove
+it.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ def is_here(host: object) -> bool:
 def watch(event: str, args: tuple) -> None:
     if event in GOES_OUT:
         address = args[1]
-        # A path or nothing: a socket of this machine, or one that is connected already.
+        # The host is a path or None for a local socket, or for a socket that is already connected.
         host = address[0] if isinstance(address, tuple) else None
     elif event in ASKS_FOR_A_NAME:
         host = args[0][0] if event == "socket.getnameinfo" else args[0]
@@ -38,7 +38,7 @@ def watch(event: str, args: tuple) -> None:
 
 def note(what: str) -> None:
     line = f"{os.getpid()} {' '.join(sys.orig_argv[1:6])}: {what}\n"
-    # One write of a line, so that processes don't mix theirs.
+    # Write each line at once, so that lines of several processes are not mixed.
     log = os.open(os.environ["WATCH_LOG"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(log, line.encode())
     os.close(log)

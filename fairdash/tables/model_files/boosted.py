@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,9 @@ _NO_TARGET = "Whether the outcome was transformed before the training, for insta
 
 
 class _Boosted(NamedModel):
+    #: Number as which the trees price a missing cell, in words, by the position of a numeric input.
+    _missing_as: Mapping[int, str] = MappingProxyType({})
+
     def _name_outputs(self, count: int) -> None:
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
@@ -68,6 +74,15 @@ class _Boosted(NamedModel):
             hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
             raise refused(f"its objective “{objective}” gives no price", hint)
 
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on missing or unknown levels, and on missing cells that are priced as a number."""
+        sentences = list(super().unknown_levels(rows))
+        for k, number in self._missing_as.items():
+            each, column = self.inputs[k], self.columns[k]
+            if not each.has_levels and (count := int(np.isnan(each.values(rows[column])).sum())):
+                sentences.append(f"“{column}” is missing in {counted(count, 'row')}, priced as {number}.")
+        return tuple(sentences)
+
 
 class LightGBMModel(_Boosted):
     """Model of LightGBM in the text format that ``save_model`` writes."""
@@ -86,6 +101,13 @@ class LightGBMModel(_Boosted):
         lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
         codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
+        features, kinds = (
+            np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
+            for key in ("split_feature", "decision_type")
+        )
+        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means as the number 0.
+        as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
+        self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
         # LightGBM treats an ordered category of pandas as a number; only the table shows which column it is.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
@@ -159,6 +181,15 @@ class XGBoostModel(_Boosted):
             coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
         )
         self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
+        splits = [
+            (np.array(tree["split_indices"])[inner], np.array(tree["default_left"])[inner])
+            for tree in trees.get("trees", [])
+            if (inner := np.array(tree["left_children"]) >= 0).any()
+        ]
+        if splits:
+            features, to_left = map(np.concatenate, zip(*splits, strict=True))
+            to_right = {*features.tolist()} - {*features[to_left > 0].tolist()}
+            self._missing_as = dict.fromkeys(to_right, "the column's largest numbers (XGBoost)")
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
         # After early stopping, only the rounds up to the best one are used, as in XGBRegressor.

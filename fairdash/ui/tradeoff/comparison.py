@@ -264,6 +264,9 @@ def _distributions(comparison: Comparison) -> None:
 def _show_transformations(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
     goal = comparison.objective_seen
+    if comparison.cells_called:
+        st.info("Cells have no order to transform. Choose one attribute to see its transformation.")
+        return
     try:
         curves = {
             comparison.called(point): learned_functions(

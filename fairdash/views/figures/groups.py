@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def profile_figure(
     chosen_name: str,
     standard_name: str = "standard model",
     by_value: bool = False,
+    cells: Sequence[str] = (),
     audited: str,
     sensitive: str,
     level: str,
@@ -42,6 +44,8 @@ def profile_figure(
         Labels of the two lines.
     by_value
         Whether to place each group at its average value of the sensitive attribute instead of at its rank.
+    cells
+        Names of the groups, if they are the cells of crossed attributes, which have no order.
     audited
         "prediction" or "residual".
     sensitive, level
@@ -53,11 +57,13 @@ def profile_figure(
     figure = new_figure(
         title=f"Average {audited} by {name}",
         subtitle=subtitle,
-        x=f"{sensitive}, average of quantile groups" if by_value else f"{sensitive}, in quantile groups",
+        x=sensitive if cells else f"{sensitive}, {'average of' if by_value else 'in'} quantile groups",
         y=level,
         theme=theme,
     )
+    by_value = by_value or bool(cells)
     places = chosen["s_mean"] if by_value else _mid_shares(chosen)
+    group = "%{text}" if cells else f"{escaped(name)} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
     lines = (
         (standard, standard_name, theme.standard, "dash", "diamond"),
         (chosen, chosen_name, theme.chosen, "solid", "circle"),
@@ -74,7 +80,8 @@ def profile_figure(
             dash=dash,
             symbol=symbol,
             customdata=profile[["s_low", "s_high", "n", "low", "high"]].to_numpy(),
-            hover=f"<b>{label}</b><br>{escaped(name)} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
+            **{"text": [escaped(each) for each in cells]} if cells else {},
+            hover=f"<b>{label}</b><br>{group}"
             "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
             "<br>%{customdata[2]:.0f} test rows",
         )
@@ -89,7 +96,9 @@ def profile_figure(
         "shapes": [line_across(reference, colour=theme.quiet)],
         "annotations": [its_name, *_names_of_lines(lines, places, theme)],
     }
-    if not by_value:
+    if cells:
+        layout["xaxis"] |= _cell_ticks(len(cells))
+    elif not by_value:
         layout["xaxis"] |= _value_ticks(chosen)
     return figure_of(traces, layout)
 
@@ -107,6 +116,12 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
     values = np.interp(shares, edges, [*profile["s_low"], profile["s_high"].iloc[-1]])
     texts = [f"{value:.3g}<br>{share} %" for value, share in zip(values, shares, strict=True)]
     return {"tickvals": shares, "ticktext": texts, "range": [-3, 103]}
+
+
+def _cell_ticks(count: int) -> dict[str, Any]:
+    """Return ticks at whole numbers, at most eight of them, for cells numbered from 0."""
+    numbers = list(range(0, count, math.ceil(count / 8)))
+    return {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
@@ -233,6 +248,8 @@ def _heights(own: pd.DataFrame, scale: float) -> Array:
 def transfers_figure(
     moved: pd.DataFrame,
     *,
+    groups: Sequence[str],
+    are_cells: bool = False,
     a_name: str,
     b_name: str,
     sensitive: str,
@@ -246,6 +263,8 @@ def transfers_figure(
     ----------
     moved
         Result of :func:`fairdash.evaluation.transfers_by_group`.
+    groups, are_cells
+        Names of the groups, and whether these are the cells of crossed attributes, which the axis numbers.
     a_name, b_name
         The models' names.
     sensitive
@@ -257,7 +276,7 @@ def transfers_figure(
     y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
-    ranges = [span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)]
+    called = [escaped(each) if are_cells else f"{escaped(name)} {each}" for each in groups]
     places, heads = np.arange(len(moved)), moved["per_head"]
     largest = float(heads.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
@@ -270,9 +289,9 @@ def transfers_figure(
         textfont={"color": theme.text},
         cliponaxis=False,
         name=f"{b_name} against {a_name}",
-        customdata=np.column_stack([ranges, moved[["before", "after", "total", "n"]].astype(object)]),
+        customdata=np.column_stack([called, moved[["before", "after", "total", "n"]].astype(object)]),
         hovertemplate=(
-            f"<b>{escaped(name)} %{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
+            f"<b>%{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"
             "<br>whole group: %{customdata[3]:+,.4~r}<br>%{customdata[4]:,.0f} test rows<extra></extra>"
         ),
@@ -283,6 +302,7 @@ def transfers_figure(
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
     # Labels have two lines, so that they fit side by side on a phone.
-    texts = [text.replace(" to ", " to<br>") for text in ranges]
-    figure.update_xaxes(tickvals=places, ticktext=texts, tickangle=0, showgrid=False, ticks="")
+    texts = [text.replace(" to ", " to<br>") for text in groups]
+    ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": places, "ticktext": texts}
+    figure.update_xaxes(**ticks, tickangle=0, showgrid=False, ticks="")
     return figure.update_layout(bargap=0.35)

@@ -20,7 +20,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossed_cells import TOGETHER, values_of
+from fairdash.evaluation.crossed_cells import TOGETHER, cells_in_view, values_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -30,7 +30,7 @@ from fairdash.training.settings import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of
-from fairdash.utils.text import CROSS, label, number, with_unit
+from fairdash.utils.text import CROSS, label, number, span, with_unit
 from fairdash.views.reports.fronts import Front
 
 Array = NDArray[np.float64]
@@ -113,6 +113,17 @@ class Comparison:
         """Display name of the attribute in view: the sensitive column, or the cells of a crossing."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
+
+    @cached_property
+    def cells_called(self) -> tuple[str, ...]:
+        """Names of the cells of a crossing, in the order of their numbers; empty for one sensitive column."""
+        cells = cells_in_view(self.result.sensitive, self.sensitive)
+        return () if cells is None else cells.names
+
+    def groups_called(self, table: pd.DataFrame) -> list[str]:
+        """Return the name of each row's group: the cell of a crossing, or a range of the sensitive column."""
+        ends = zip(table["s_low"], table["s_high"], strict=True)
+        return [self.cells_called[int(low)] if self.cells_called else span(low, high) for low, high in ends]
 
     @cached_property
     def classes_called(self) -> str:

@@ -36,6 +36,8 @@ def has_groups(comparison: Comparison) -> bool:
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
     """Return the spread of predictions or residuals in thirds of the sensitive column."""
+    if comparison.cells_called:
+        return ["Cells have no order. Choose one attribute to see the distributions in its thirds."]
     return [
         pictures.spread(comparison, theme=theme),
         tables.spread(comparison),

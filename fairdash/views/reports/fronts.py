@@ -23,7 +23,7 @@ from fairdash.evaluation import (
     summarise_splits,
     trained_points,
 )
-from fairdash.evaluation.crossed_cells import values_of, views_of
+from fairdash.evaluation.crossed_cells import cells_in_view, values_of, views_of
 from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, MAX_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
@@ -122,6 +122,12 @@ class Front:
                 price = mean_over_splits(result.price, test_to_train=result.test_to_train)
         s = values_of(result.sensitive, sensitive)
         parts = [split.test for split in result.splits]
+        # The cells of a crossing have no order, so that neighbours are not merged.
+        cells = cells_in_view(result.sensitive, sensitive)
+        groups, fifths = (
+            merged_groups(s, parts, n_groups=count) if cells is None else cells.codes
+            for count in (MAX_NUMBER_OF_GROUPS, DEFAULT_GROUPS)
+        )
         return cls(
             objective=objective,
             sensitive=sensitive,
@@ -133,8 +139,8 @@ class Front:
             least_error=UNKNOWN if math.isnan(price[0]) else least_error_of(references, "mse"),
             baselines=summarise(baselines[baselines["part"] == "test"]),
             tariffs=baselines[baselines["method"] == FAIR_TARIFF],
-            groups=merged_groups(s, parts, n_groups=MAX_NUMBER_OF_GROUPS),
-            fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
+            groups=groups,
+            fifths=fifths,
         )
 
     @cached_property

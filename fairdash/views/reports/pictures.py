@@ -48,6 +48,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
         chosen_name=comparison.called(comparison.b),
         standard_name=comparison.called(comparison.a),
         by_value=by_value,
+        cells=comparison.cells_called,
         audited=seen.audited,
         sensitive=comparison.sensitive_axis,
         level=label(level, comparison.unit),
@@ -151,6 +152,8 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
     """Return the change of predictions by group of the sensitive column."""
     figure = transfers_figure(
         comparison.moved,
+        groups=comparison.groups_called(comparison.moved),
+        are_cells=bool(comparison.cells_called),
         sensitive=comparison.sensitive_axis,
         unit=comparison.unit,
         subtitle=comparison.rows_and_splits,

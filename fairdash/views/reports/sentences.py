@@ -18,7 +18,7 @@ from fairdash.evaluation.figures import of_measure
 from fairdash.tariff import title_of
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.settings import OBJECTIVES
-from fairdash.utils.text import counted, error_change, number, p_equals, signed, span, with_unit
+from fairdash.utils.text import counted, error_change, number, p_equals, signed, with_unit
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import mean_over_splits
 
@@ -251,14 +251,12 @@ def who_pays(comparison: Comparison) -> str:
     # A change is small relative to the overall level of the target.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
-    up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
+    up, down = int(per_head.argmax()), int(per_head.argmin())
+    groups = comparison.groups_called(moved)
+    of = "" if comparison.cells_called else f"{comparison.values_called} "
     parts = [
-        f"{verb} by {with_unit(_short(abs(row['per_head'])), comparison.unit)} on average for "
-        f"{comparison.values_called} {span(row['s_low'], row['s_high'])}"
-        for verb, row, moves in (
-            ("rise", up, up["per_head"] > little),
-            ("fall", down, down["per_head"] < -little),
-        )
+        f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {of}{groups[k]}"
+        for verb, k, moves in (("rise", up, per_head[up] > little), ("fall", down, per_head[down] < -little))
         if moves and len(moved) > 1
     ]
     return f"Predictions {' and '.join(parts)}." if parts else ""

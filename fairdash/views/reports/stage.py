@@ -16,7 +16,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation import blended_profiles, points_of_plan
 from fairdash.training.methods import ModelKey
 from fairdash.training.settings import OBJECTIVES
-from fairdash.utils.text import number, percent, span, with_unit
+from fairdash.utils.text import number, percent, with_unit
 from fairdash.views.figures.parts import lists, plain
 from fairdash.views.figures.theme import Theme, escaped
 from fairdash.views.reports import pictures, sentences
@@ -203,8 +203,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             "title": f"Average {seen.audited} as a table",
             "head": [comparison.sensitive_called, comparison.called(comparison.a)],
             "rows": [
-                [span(low, high), number(mean)]
-                for low, high, mean in zip(table["s_low"], table["s_high"], table["mean"], strict=True)
+                [group, number(mean)]
+                for group, mean in zip(comparison.groups_called(table), table["mean"], strict=True)
             ],
             "move": 1,
         },

@@ -187,7 +187,7 @@ def moved(comparison: Comparison) -> Table:
     whole = pd.Series(
         {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
     )
-    groups = [(span(row["s_low"], row["s_high"]), row) for _, row in table.iterrows()]
+    groups = zip(comparison.groups_called(table), (row for _, row in table.iterrows()), strict=True)
     weighted = comparison.result.weight is not None
     formats = {"before": number, "after": number, "per_head": signed, "total": signed}
     rows = [
@@ -214,13 +214,13 @@ def profile(comparison: Comparison, objective: str) -> Table:
     """Tabulate average predictions or residuals in groups of the sensitive column, with 95 % intervals."""
     seen, points = OBJECTIVES[objective], comparison.points
     tables = [comparison.profile(point, objective=objective) for point in points]
-    rows = []
+    rows, groups = [], comparison.groups_called(tables[0])
     for k, (_, first) in enumerate(tables[0].iterrows()):
         cells = []
         for row in (table.iloc[k] for table in tables):
             mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
             cells.append(f"{mean} ({' to '.join(ends)})")
-        rows.append([span(first["s_low"], first["s_high"]), number(first["n"]), *cells])
+        rows.append([groups[k], number(first["n"]), *cells])
     return Table.of_rows(
         f"Average {seen.audited} by group{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, points)],

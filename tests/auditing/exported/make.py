@@ -1,11 +1,12 @@
-"""Make the exported models anew, in an environment of its own:
+"""Generate the exported models again, in a separate environment:
 
     python -m venv env
     env/bin/pip install catboost==1.2.10 lightgbm==4.7.0 scikit-learn==1.9.1 skl2onnx==1.20.0 \\
         onnxmltools==1.16.0 "protobuf<7" pandas
     env/bin/python tests/auditing/exported/make.py
 
-Writes NAME.onnx for each model, and portfolio.csv with a column a model, what its ``predict`` gives.
+Writes NAME.onnx for each model and portfolio.csv, which has one column of the library's predictions per
+model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lesson's sentences say the library's numbers, and its committed values can be made again."""
+"""The lesson's sentences state the library's numbers, and its committed values can be reproduced."""
 
 import re
 
@@ -55,7 +55,7 @@ def test_scene_2_transforms_the_data_until_pearson_equals_hgr() -> None:
     x, y = lesson.straightened(lesson.HUMP, 1)
     assert slope == round(float(np.corrcoef(x, y)[0, 1]), 2)
     assert slope == pytest.approx(hgr, abs=0.05)
-    # Ada and Ben are two of the rows, at their ages.
+    # Ada and Ben are two of the rows, with their ages as given.
     assert [ada, ben] == pytest.approx(x[:2], abs=0.0051)
     begun = lesson.straightened(lesson.HUMP, 0)[0][:2] * u.std() + u.mean()
     assert 40 + 2 * begun == pytest.approx(list(lesson.PEOPLE.values()), abs=0.5)
@@ -101,10 +101,10 @@ def test_scene_5_states_who_pays_more_and_who_pays_less() -> None:
 
 
 @pytest.mark.parametrize("objective", lesson.OBJECTIVES)
-def test_scene_5_has_one_noise_floor(objective: str) -> None:
+def test_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> None:
     points, floor = lesson.payers_points(objective), lesson.payers_floor(objective)
     assert points["edge"].min() < floor < points["edge"].max()
-    # Before the guess the picture has one point, and the same floor.
+    # Before the guess, the figure shows one point with the same floor.
     for shown in (points[:1], points):
         for lam in lesson.payers_lams():
             figure = payers_front_figure(shown, lam=lam, edge=floor, around=points, theme=LIGHT)
@@ -116,7 +116,7 @@ def test_scene_5_has_one_noise_floor(objective: str) -> None:
         assert ("pay for noise" in said) == (hgr <= floor)
 
 
-def test_the_texts_follow_the_scenes_and_their_numbers() -> None:
+def test_the_lesson_texts_state_the_titles_and_the_numbers_of_the_scenes() -> None:
     notes, exercises = (lesson.text(name) for name in lesson.TEXTS)
     for scene in SCENES.values():
         assert f"## {scene.title}" in notes

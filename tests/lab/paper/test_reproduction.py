@@ -1,4 +1,4 @@
-"""The paper made again: its protocol, the choice of λ and of models, cells, sentences, and small runs."""
+"""The reproduction of the paper: its protocol, the choice of λ and models, cells, sentences, small runs."""
 
 import json
 from dataclasses import replace
@@ -47,10 +47,12 @@ def test_both_published_networks_give_zero_for_a_constant_prediction():
     assert (hgr_nn_published(u, v, n_steps=3), chi2_nn_published(u, v, n_steps=3)) == (0, 0)
 
 
-def test_paper_scoring_uses_cumulative_fairquant_and_corrected_scoring_the_textual_definition():
+def test_paper_scoring_uses_cumulative_fairquant_and_corrected_scoring_uses_the_definition_in_the_text():
     from fairdash.dependence import fairquant
 
-    u, v = np.random.default_rng(0).normal(size=(2, 1, 399))  # noise: cumulative groups average it away
+    u, v = np.random.default_rng(0).normal(
+        size=(2, 1, 399)
+    )  # the values are noise, which cumulative groups average out
     paper, right = (way(u, v[0], ["fairquant"])["fairquant"][0] for way in (paper_scoring, corrected_scoring))
     assert paper == pytest.approx(fairquant(u[0], v[0], cumulative=True).value)
     assert right == pytest.approx(fairquant(u[0], v[0]).value)
@@ -69,13 +71,13 @@ FAIR, DIVERGED = {"mse": 0.77, "hgr_kde": 0.05}, {"mse": 0.1, "diverged": True}
 @pytest.mark.parametrize(
     ("rows", "method", "margin", "expected"),
     [
-        # Of the models within the paper's error the fairest.
+        # Of the models within the error of the paper, choose the fairest.
         ([{"mse": 0.5}, FAIR, {"mse": 0.79, "hgr_kde": 0.01}], "hgr_nn", 0.0, (1, True)),
-        # If none is within it, that is said.
+        # If no model is within the error, the result says so.
         ([{"mse": 0.9}, {"mse": 0.8}], "hgr_nn", 0.0, (1, False)),
-        # Never one that diverged; the standard model is the most accurate.
+        # Never choose a diverged model; for the standard model, choose the most accurate.
         ([DIVERGED, {"mse": 0.36}, {"mse": 0.35, "hgr_kde": 9.0}], "standard", 0.0, (2, True)),
-        # A margin keeps standard errors below the paper's error.
+        # With a margin, the error must be lower than that of the paper by this many standard errors.
         ([{"mse": 0.7}, FAIR], "hgr_nn", 0.0, (1, True)),
         ([{"mse": 0.7}, FAIR], "hgr_nn", 0.5, (0, True)),
     ],
@@ -129,11 +131,11 @@ def test_the_reproduce_command_of_an_installed_package_states_where_the_studies_
 
 
 def test_a_paper_study_queued_by_an_earlier_version_is_ended_and_its_folder_kept():
-    """The page made studies again in the background once, in folders of the user's own."""
+    """An earlier version of the page queued paper studies, which wrote into folders of the user."""
     old = data_folder("paper") / "0123456789ab"
     (old / "result").mkdir(parents=True)
     (old / "spec.json").write_text('{"study": "fig3"}', encoding="utf-8")
-    # As of a job that was deleted: the process notes it, and goes on with the next.
+    # The job ends like a deleted one: the process logs it and takes the next job.
     with pytest.raises(RunError, match="gone"):
         worker.carry_out("paper/0123456789ab", "")
     assert (old / "result").is_dir()
@@ -180,7 +182,7 @@ def trial(dataset, split, candidates=TRIED, **options):
 
 
 def test_test_rows_do_not_affect_the_choice_of_a_model_in_the_reproduction(small):
-    """Other targets and ages on a split's test rows change neither its choice nor its predictions there."""
+    """Other targets and ages in a split's test rows don't change the chosen model or its predictions."""
     dataset, splits = small
     rows = splits[0].test
     target, sensitive = dataset.target.copy(), dataset.sensitive.astype(float).copy()
@@ -203,7 +205,7 @@ def test_every_lambda_and_the_blends_between_neighbours_are_compared(small):
     assert len(frame) == 3 + 2 * len(BLENDS)
     assert frame["lam"].is_monotonic_increasing
     assert frame["lam"].iloc[1] == pytest.approx(0.1 + BLENDS[0] * 0.9)
-    # The squared error of a blend is at most the blend of the squared errors.
+    # The squared error of a blended model is at most the weighted average of both squared errors.
     ends = frame[frame["blend"] == 0].set_index("low")["mse"]
     low, high = (frame[end].map(ends) for end in ("low", "high"))
     assert (frame["mse"] <= (1 - frame["blend"]) * low + frame["blend"] * high + 1e-12).all()

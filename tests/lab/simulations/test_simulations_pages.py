@@ -1,4 +1,4 @@
-"""The two pages of simulations under AppTest: every control once, deep links, no exception and no error."""
+"""Both simulation pages in AppTest: every control is used once, links work, and no error appears."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def figure(app: AppTest, title: str) -> dict:
 
 
 def at(app: AppTest) -> float:
-    """Where the noise stands."""
+    """The current position of the noise slider."""
     slider = stage(app)["slider"]
     return float(slider["stops"][slider["at"]])
 
@@ -35,7 +35,7 @@ def answer(app: AppTest) -> str:
 
 
 def carried_out(study: Study, progress: Iterator[Progress]) -> None:
-    """Put the result of a small study in the place of the whole one."""
+    """Replace the complete study by a small one with a result."""
     *_, last = progress
     job = create_study(study)
     for name, table in last.tables.items():
@@ -43,7 +43,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
-def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_more_on_request() -> None:
+def test_the_patterns_page_first_shows_an_answer_and_four_estimators_and_adds_others_on_request() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure detects the link?"
     assert [part for part in ("estimators detect the link", "0.89") if part not in answer(app)] == []
@@ -117,7 +117,7 @@ def test_finished_studies_are_drawn() -> None:
         assert any(trace["name"] == "HGR_spline" for trace in figure(app, title)["data"])
 
 
-def test_slow_estimators_join_the_others_as_they_finish() -> None:
+def test_slow_estimators_are_added_to_the_figure_when_they_finish() -> None:
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
     create_study(Study("scene", Scene())).save("readings", reading)
     ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
@@ -137,7 +137,7 @@ def test_the_old_address_of_the_gaussians_page_opens_its_part_with_the_given_par
     assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)
     assert app.query_params["part"] == "gaussians"
-    # A browser has left the old page by then.
+    # Open the new address, to which a browser has been redirected by then.
     app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
     assert app.title[0].value == "Which measure detects the link?"

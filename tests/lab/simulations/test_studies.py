@@ -1,4 +1,4 @@
-"""Simulated studies, the scenes that show an estimator fail, and what is true of their patterns."""
+"""Simulated studies, scenes in which an estimator fails, and properties of their patterns."""
 
 import math
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def seen(table: pd.DataFrame, id: str) -> bool:
     return is_detected(id, table.loc[id, "value"], table.loc[id, "floor_q95"])
 
 
-def test_scenes_that_differ_in_noise_scale_the_same_random_draws() -> None:
+def test_scenes_with_different_noise_use_the_same_scaled_random_draws() -> None:
     quiet, loud = Scene(noise=1.0).draw(), Scene(noise=3.0).draw()
     assert np.array_equal(quiet[0], loud[0])
     shape = Scene().shape
@@ -70,7 +70,7 @@ def test_custom_points_make_a_piecewise_linear_curve_and_invalid_scenes_are_refu
             Scene(**options)
 
 
-def test_heavy_tails_map_the_same_rows_by_increasing_functions_to_lognormal_values() -> None:
+def test_the_heavy_tails_option_keeps_ranks_and_makes_values_lognormal() -> None:
     scene = Scene(n=1000, ties=0.2, seed=1)
     heavy = replace(scene, heavy_tails=True)
     for plain, mapped in zip(scene.draw(repeats=2), heavy.draw(repeats=2), strict=True):
@@ -80,7 +80,7 @@ def test_heavy_tails_map_the_same_rows_by_increasing_functions_to_lognormal_valu
         assert kstest(np.log(x[0]), "norm", args=(0, 2)).pvalue > 0.01
 
 
-#: Scene to the measures that do not see its link, and one that has at least this value.
+#: Scene, mapped to the measures that miss its link, and to one that has at least this value.
 UNSEEN = {
     "u_shape": (("pearson", "spearman", "kendall"), "hgr_spline", "value", 0.95),
     "forty_waves": (("hgr_kde", "hgr_kde_scores", "hgr_rdc"), "hgr_spline", "value", 0.3),
@@ -91,27 +91,27 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("scene", UNSEEN)
-def test_each_example_scene_shows_the_failure_of_the_estimators_it_is_about(scene: str) -> None:
+def test_each_example_scene_shows_the_failure_of_the_estimators_that_it_describes(scene: str) -> None:
     unseen, id, column, least = UNSEEN[scene]
     table = read(scene)
     assert not any(seen(table, each) for each in unseen)
     assert table.loc[id, column] > least
 
 
-def test_chi2_kde_underestimates_strong_dependence_and_cumulative_fairquant_a_gap_at_the_top() -> None:
+def test_underestimates_of_chi2_kde_and_of_cumulative_fairquant_are_shown() -> None:
     scene = example("strong_link").scene
     assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
     value = read("top_gap")["value"]
     assert value["fairquant_cumulative"] < 0.5 * value["fairquant"]
 
 
-def test_nearest_neighbour_information_grows_with_the_rows() -> None:
+def test_the_nearest_neighbour_estimate_of_information_grows_with_the_number_of_rows() -> None:
     scenes = (replace(example("no_noise").scene, noise=0.0, n=n) for n in (200, 2000))
     few, many = (scene_estimates(each, ["mi_ksg"])["value"][0] for each in scenes)
     assert many > few + 1.5
 
 
-def test_learned_curves_follow_the_pattern_and_skip_measures_without_functions() -> None:
+def test_learned_functions_follow_the_pattern_and_measures_without_functions_are_omitted() -> None:
     curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
     assert set(curves["id"]) == {"hgr_spline"}
     f = curves[curves["function"] == "f"]
@@ -124,9 +124,9 @@ def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
     assert sum(seen(table, id) for id in table.index) <= 2
 
 
-def test_one_training_gives_chi2_and_mine_as_two_do() -> None:
+def test_chi2_and_mine_from_one_joint_training_equal_those_from_two_trainings() -> None:
     u, v = Scene(n=60).draw(repeats=3)
-    v[1] = 1.0  # a constant, of which a stack may hold some
+    v[1] = 1.0  # one constant pair among the pairs that are measured together
     found = {
         (id, evaluation): values
         for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
@@ -158,7 +158,7 @@ def smooth(id: str) -> bool:
 
 
 @pytest.mark.parametrize("id", few(SHAPES, "cosine", "step", "top_jump", "none"))
-def test_best_transformations_reach_the_exact_value(id: str) -> None:
+def test_the_correlation_of_optimal_transformations_equals_the_exact_hgr(id: str) -> None:
     truth = truth_of(SHAPES[id], noise=2.0)
     assert truth.hgr == exact.pattern_hgr(SHAPES[id], noise=2.0).value
     u, v = Scene(pattern=id, n=200_000, noise=2.0).draw()
@@ -166,11 +166,11 @@ def test_best_transformations_reach_the_exact_value(id: str) -> None:
     if truth.hgr == 0:
         assert not f.any()
         return
-    # The page's grid of u is coarse for jumps and for forty waves.
+    # The page's grid of u is coarse for steps and for forty waves.
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.005 if smooth(id) else 0.03)
 
 
-#: Pattern of two levels to the share of the upper one, and both levels.
+#: Pattern of two levels, mapped to the share of the upper level and to both levels.
 CHANNELS = {"step": (0.5, 5.0, -5.0), "top_jump": (0.05, 10.0, 0.0)}
 
 
@@ -188,7 +188,7 @@ def test_hgr_chi2_and_mi_of_a_two_level_pattern_equal_those_of_a_noisy_channel(i
         chi2 += weight * (part * ratio).sum()
         mi += weight * (part * np.log(np.where(part > 0, ratio, 1))).sum()
     truth = truth_of(PATTERNS[id], noise=noise)
-    # U is known by one bit, so that HGR² and χ² are one.
+    # One bit determines U, so HGR² equals χ².
     assert truth.hgr**2 == pytest.approx(chi2, abs=1e-4)
     assert (truth.chi2, truth.mi) == (pytest.approx(chi2, abs=1e-4), pytest.approx(mi, abs=1e-4))
 
@@ -200,18 +200,18 @@ def test_only_patterns_with_few_values_have_finite_information_without_noise() -
     assert step.mi == pytest.approx(math.log(2))
 
 
-def test_ties_put_their_share_of_rows_at_zero_and_the_exact_value_accounts_for_them() -> None:
+def test_the_ties_option_sets_that_share_of_rows_to_zero_and_the_exact_value_accounts_for_ties() -> None:
     scene = Scene(ties=0.5, n=200_000, pattern="parabola")
     u, v = scene.draw()
     assert np.mean(u == 0) == pytest.approx(0.5, abs=0.01)
     truth = truth_of(scene.shape, noise=scene.noise)
-    # f is a function of F(U) alone; on the parabola F orders |U|
+    # f depends only on F(U), and for the parabola F has the order of |U|
     f = np.interp(np.abs(u[0]), (np.maximum(truth.u, 0) - 5).clip(0) * 2, truth.f)
     g = np.interp(v[0], truth.v, truth.g)
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.01)
 
 
-def test_the_middle_term_of_the_bound_equals_hgr_squared_in_bits_and_is_below_it_in_nats() -> None:
+def test_the_middle_term_of_the_bound_equals_hgr_squared_in_bits_and_is_smaller_in_nats() -> None:
     chi2 = np.geomspace(1e-6, 1e3, 200)
     bits, nats = (middle(information(chi2, base)) for base in ("bits", "nats"))
     assert np.allclose(bits, hgr2(chi2), rtol=1e-9)
@@ -223,7 +223,7 @@ def test_the_middle_term_of_the_bound_equals_hgr_squared_in_bits_and_is_below_it
     assert float(hgr2(chi2)) == pytest.approx(truth.hgr**2)
 
 
-def test_thresholds_are_where_the_lines_cross() -> None:
+def test_the_stated_thresholds_are_the_intersections_of_the_bounds() -> None:
     assert printed_threshold() == pytest.approx(-0.3458, abs=1e-4)
     assert bound_crossing("nats") == pytest.approx(0.3181, abs=1e-4)
     assert bound_crossing("bits") == pytest.approx((math.sqrt(5) - 1) / 2)

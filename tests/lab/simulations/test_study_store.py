@@ -1,4 +1,4 @@
-"""Studies that run beside the app: started, followed, stopped, found again."""
+"""Studies in the background of the app: started, followed, stopped and found again."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -30,7 +30,9 @@ def test_a_study_is_identified_by_its_kind_and_parameters() -> None:
     assert create_study(Study("scene", Scene())).queue_name == queue.QUICK, "it does not wait for longer ones"
 
 
-def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_a_study_is_reported_and_a_cancelled_study_can_be_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looks = []
     job = create_study(STUDY)
 
@@ -53,7 +55,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
 
 
 def put(monkeypatch: pytest.MonkeyPatch, study: Callable[[Scene], Iterator[Progress]]) -> None:
-    """Put something small in the place of the study of the noise axis."""
+    """Replace the study of the noise axis by a small one."""
     monkeypatch.setattr("fairdash.lab.studies.KINDS", {**KINDS, "noise_axis": study})
 
 
@@ -70,7 +72,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     assert job.status.state == DONE
 
 
-def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_studies_are_removed_from_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "MAX_STUDIES", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"

@@ -1,4 +1,4 @@
-"""Tidy rows of made-up fronts, from frames with a column a figure."""
+"""Tidy rows of simulated fronts, from frames with one column per measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairdash.evaluation.figures import ERRORS, FIGURES, tidy
 
 
 def rows_of(frame: pd.DataFrame | None, *measures: str) -> pd.DataFrame | None:
-    """Means over the splits of these measures, whose columns end as those of :func:`fairdash.evaluation.wide`."""
+    """Means over the splits of these measures, with the column suffixes of :func:`fairdash.evaluation.wide`."""
     if frame is None:
         return None
     names = {

@@ -1,4 +1,4 @@
-"""Figures and exports: names are plain text, what is drawn is what was given, and labels do not cross."""
+"""Figures and exports: names are plain text, drawn values equal the given ones, and labels do not overlap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 
 
 def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
-    """The front with marks: λ of the fair path to what is written beside it."""
+    """The front with marks; the mapping gives the label for each marked λ of the fair models."""
     of = {error, measure, "mse"}
     words["baselines"] = rows_of(words.get("baselines"), *of)
     figure = front_without_marks(
@@ -61,7 +61,7 @@ def front_figure(test, single, *, marks, error, measure, theme, references=None,
 
 @cache
 def _all_figures(name=EVIL):
-    """A profile, a front, a distribution and a link in which all names are this one."""
+    """Averages by group, a front, a distribution and a link, with all names equal to this one."""
     dataset, splits, members, predictions, _ = _assessed()
     s = dataset.sensitive["age"].to_numpy()
     y = dataset.target.to_numpy()
@@ -102,7 +102,7 @@ def test_names_in_figures_never_become_html_and_figures_are_valid_plotly():
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
 
 
-def test_the_front_draws_every_split_the_path_and_the_marks():
+def test_the_front_figure_shows_every_split_the_path_of_means_and_the_marks():
     figure = _all_figures("x")[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
     assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
@@ -154,7 +154,7 @@ def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_training_curves_average_the_stacks_of_the_method_in_training():
+def test_training_curves_are_averages_over_the_models_of_the_method_in_training():
     stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
     (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
@@ -192,14 +192,14 @@ def test_text_is_readable_on_its_background():
         assert min(_contrast(colour, background) for colour in (theme.chosen, theme.standard)) >= 3
 
 
-def test_exported_numbers_come_back_as_they_were():
+def test_numbers_exported_to_csv_are_read_back_exactly():
     frame = pd.DataFrame({"x": [-0.1, 1e-300, np.pi], "k": [1, -2, 3], "t": ["a", "=b", None]})
     back = pd.read_csv(io.BytesIO(safe_csv(frame)))
     pd.testing.assert_frame_equal(back[["x", "k"]], frame[["x", "k"]], check_exact=True)
     assert back["t"].tolist()[:2] == ["a", "'=b"]
 
 
-def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
+def test_long_titles_are_wrapped_and_make_the_figure_taller() -> None:
     words = {"x": "x", "y": "y", "theme": LIGHT, "height": 300}
     long = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
     plain, grown = (new_figure(title="Title", subtitle=each, **words).layout for each in ("", long))
@@ -217,7 +217,7 @@ SHARE = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5,
 
 
 def crosses(a, b, c, d) -> bool:
-    """Whether the segments ab and cd cross."""
+    """Return True if the segments ab and cd cross."""
 
     def side(p, q, r):
         return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
@@ -226,7 +226,7 @@ def crosses(a, b, c, d) -> bool:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_fifteen_labels_of_a_front_never_cross_from_a_phone_to_a_wide_screen(seed):
+def test_fifteen_labels_of_a_front_never_overlap_or_cross_at_phone_or_screen_width(seed):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(size=15))
     points = np.c_[x, (1 - x) ** 2 + rng.normal(0, 0.02, 15)]
@@ -266,7 +266,7 @@ def spreads():
 
 
 def path_of(shift: float, *methods: str) -> pd.DataFrame:
-    """Test figures of a path_of of each method; the errors of each are one above those of the last."""
+    """Results of one sequence of models per method, each with errors one above the previous method's."""
     lams = np.array([0.0, 0.5, 1.0, 2.0])
     own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
     own |= {
@@ -290,12 +290,13 @@ def both():
 
 
 def test_bars_of_the_transfers_figure_show_the_change_per_head_of_each_group(moved):
-    figure = transfers_figure(moved, unit="€", theme=LIGHT, **NAMES)
+    groups = list(map(span, moved["s_low"], moved["s_high"]))
+    figure = transfers_figure(moved, groups=groups, unit="€", theme=LIGHT, **NAMES)
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
     assert figure.layout.yaxis.title.text == "Change per head (€)"
     ticks = [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext]
-    assert ticks == list(map(span, moved["s_low"], moved["s_high"]))
+    assert ticks == groups
     shown = [float(text.replace("−", "-")) for text in bars.text]
     np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
 
@@ -337,7 +338,7 @@ def test_the_spread_figure_draws_a_constant_model_as_one_line(noise, other):
     assert len(set(named)) == 2
 
 
-def test_both_panels_show_one_path_and_mark_the_same_model(both):
+def test_both_panels_show_the_same_models_and_mark_the_chosen_model(both):
     figure = objectives_figure(tidied(both), chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):

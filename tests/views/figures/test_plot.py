@@ -27,7 +27,7 @@ def words(figure):
     return " ".join(str(each.text) for each in figure.layout.annotations) + str(figure.layout.title.text)
 
 
-def test_the_front_draws_the_means_of_the_test_rows(trained):
+def test_the_front_figure_shows_means_over_test_rows(trained):
     _, result = trained
     figure = fd.plot.front(result)
     means = wide(summarise_splits(result.frames[result.objective]))

@@ -43,7 +43,7 @@ PLAN = Sweep(methods=("standard", "hgr_nn"), lams=LAMS, n_splits=2, validation_s
 
 
 def make_result(dataset):
-    """Models of one method that shrink towards the mean as λ grows."""
+    """Models of one method, whose predictions approach the mean as λ grows."""
     y = dataset.target.to_numpy()
     splits = random_splits(len(y), n_splits=PLAN.n_splits, random_state=0, validation_share=0.2)
     models = pd.DataFrame({"method": ["standard", *["hgr_nn"] * 3], "lam": [0.0, *LAMS]})
@@ -73,12 +73,12 @@ def make_result(dataset):
     )  # fmt: skip
 
 
-#: Of each data set, which stands beside it so that its id is no other's.
+#: Results by data set, stored with the data set so that its id is not reused.
 _MADE = {}
 
 
 def make_comparison(dataset, *, lam=1.0, a=0.0, objective="demographic_parity", importance=False):
-    """A comparison of two of the models; `a` is point A's λ."""
+    """A comparison of two of the models; `a` is λ of point A."""
     if id(dataset) not in _MADE:
         _MADE[id(dataset)] = dataset, make_result(dataset)
     result = _MADE[id(dataset)][1]

@@ -1,4 +1,4 @@
-"""From stored runs to reports: points by name, where a front opens, several runs, and the command line."""
+"""From stored runs to reports: points by name, the model shown first, several runs, and the command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_comparison_uses_the_defaults_of_the_page_for_options_not_given(run):
     assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
 
 
-def test_points_are_found_by_their_names(run):
+def test_points_of_a_comparison_are_found_by_name(run):
     found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
     assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
     between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
@@ -59,13 +59,13 @@ def test_the_report_command_writes_the_report(run, tmp_path, capsys):
     place = tmp_path / "report.html"
     assert main(["report", run.id, "--lam", "4", "--out", str(place)]) == 0
     page = place.read_text(encoding="utf-8")
-    # The data set was read again for its features.
+    # Load the data set again for its features.
     features = f"Features ({len(run.spec.source.load().roles.features)})"
     assert [part for part in (f"Run {run.id}", "Fair HGR network, λ = 4", features) if part not in page] == []
     assert f"{place}: " in capsys.readouterr().out
 
 
-def test_the_table_of_references_states_the_least_error_of_independence_and_its_limits(run):
+def test_the_table_of_references_states_the_least_error_of_independent_predictions_and_its_limits(run):
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front
@@ -74,12 +74,12 @@ def test_the_table_of_references_states_the_least_error_of_independence_and_its_
     assert front.price[0] == pytest.approx(found.result.price.mean())
     assert "independent of Age have an error of at least" in table.note
     assert table.note.count("±") >= 2
-    # On Crime networks that do not see s undercut the curve on the way, never at its end.
+    # On Crime, networks that do not see s are below the reference curve in its middle, but not at its end.
     assert REFERENCES["barycentre"].limits in table.note
 
 
 def opening(validation: pd.DataFrame) -> Any:
-    """λ on which a front with these validation figures opens; its floor is 0.1, and 1, 2 and 4 are trained."""
+    """λ that a front with these validation results shows first; floor 0.1, trained λ 1, 2 and 4."""
     test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "floor": 0.1})
     front = SimpleNamespace(
         validation=validation, rows=lambda _: test, default_measure="hgr_spline", methods=["hgr_spline"]
@@ -94,16 +94,16 @@ def figures(**stops: Any) -> pd.DataFrame:
 @pytest.mark.every_case
 @pytest.mark.parametrize(("dependence", "expected"), [
     ([0.9, 0.8, 0.5, 0.4, 0.1], 2),
-    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
+    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is in this range, so a blended model is shown
     ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
 ])  # fmt: skip
-def test_the_front_opens_in_the_middle_third_of_dependence_or_else_of_lambda(dependence, expected):
+def test_the_front_first_shows_a_model_in_the_middle_third_of_dependence_or_of_lambda(dependence, expected):
     stops = {"lam": [0, 1, 1.4, 2, 4], "share": [0, 0, 0.5, 0, 0]}
     found = figures(**{name: each[: len(dependence)] for name, each in stops.items()}, hgr_spline=dependence)
     assert opening(found) == expected
 
 
-def test_other_methods_and_row_order_do_not_change_where_the_front_opens():
+def test_other_methods_and_row_order_do_not_change_the_model_that_the_front_shows_first():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2
@@ -119,7 +119,7 @@ def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> C
     return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
 
 
-def test_comparing_runs_names_their_differences_and_remarks_on_other_data_and_splits(result):
+def test_a_comparison_of_runs_lists_different_settings_data_and_splits(result):
     first = compared(result)
     assert (differences([first, first]), remarks([first, first])) == ("", [])
     elsewhere = replace(SOURCE, options={"n": 300})

@@ -1,4 +1,4 @@
-"""The report: what it says is what was found, names are plain text, and nothing in it reaches out."""
+"""The report: its numbers are the results, names are plain text, and it contains no external reference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_BYTES = 6_000_000
 
 
 class Reader(HTMLParser):
-    """Elements with attributes, texts, styles, and scripts that hold data or code, of a document."""
+    """Elements with attributes, texts, styles, and scripts with data or code, of a document."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__(convert_charrefs=True)
@@ -57,7 +57,7 @@ class Reader(HTMLParser):
 
 
 def blocks_of(comparison):
-    """Pictures by id, and tables, of a report."""
+    """Figures by id, and tables, of a report."""
     blocks = [*findings(comparison), *details(comparison, log=Log())]
     drawn = {block.id: block for block in blocks if isinstance(block, Picture)}
     return drawn, [block for block in blocks if isinstance(block, Table)]
@@ -119,7 +119,7 @@ def test_every_number_in_the_summary_comes_from_the_comparison(dataset, lam, a, 
     assert not strange, (strange, said)
 
 
-def test_a_report_on_models_that_learned_nothing_states_that_first_and_claims_nothing(dataset):
+def test_a_report_on_models_without_predictive_gain_says_so_first_and_makes_no_claims(dataset):
     learned = make_comparison(dataset, lam=1.0)
     blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
     found = replace(learned, result=replace(learned.result, gain=blind))
@@ -162,7 +162,7 @@ def test_each_figure_of_a_report_has_a_description_and_a_table(page, found):
     assert [tag for tag, _ in reader.elements].count("table") == len(shown)
 
 
-def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
+def test_every_dependence_value_in_a_report_has_a_floor_and_a_standard_error(found):
     rows = {row[0]: row[1:] for row in tables.measures(found).rows}
     for id in found.front.measures:
         own = rows[tables.in_full(REGISTRY[id])]
@@ -205,7 +205,7 @@ def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cov
 
 
 def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
-    # A blend between λ = 1 and 2 has its name from the stops.
+    # The λ of a blended model between 1 and 2 is that of the slider position.
     path = make_comparison(dataset).front.test
     lam = float(path.loc[(path["low"] == 1) & np.isclose(path["share"], 0.4), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
@@ -214,7 +214,7 @@ def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
     assert f"{named} and the rest of the one at λ = 1." in content.of_points(found)[1]
 
 
-#: Of a sensitive attribute; they are repeated to as many as there are rows.
+#: Values of a sensitive attribute, which are repeated to the number of rows.
 VALUES = {"mostly zero": [0] * 7 + [1, 2, 3], "threes": [*range(40)] * 3}
 
 
@@ -239,7 +239,7 @@ def test_no_group_holds_fewer_than_20_rows(name):
         assert densities["n"].min() >= 20
     for table in (tables.spread(found), *(tables.profile(found, each) for each in OBJECTIVES)):
         assert min(float(row[1]) for row in table.rows) >= 20
-    # Nothing drawn names a smaller group: counts in the hover texts.
+    # The hover texts, which contain row counts, name no smaller group.
     drawn, _ = blocks_of(found)
     traces = [trace for picture in drawn.values() for trace in json.loads(picture.json)["data"]]
     hovers = " ".join(trace.get("hovertemplate") or "" for trace in traces)
@@ -249,20 +249,21 @@ def test_no_group_holds_fewer_than_20_rows(name):
     assert "too few to show any group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
 
 
-def test_hostile_names_stay_plain_text(page):
+def test_names_with_markup_stay_plain_text_in_reports(page):
     names = EVIL + CLOSING, FORMULA + "{{ 7 * 7 }} a & b \"c\" 'd'"
     hostile = make_dataset(sensitive=names[0], target=names[1], title="Data " + "".join(names))
     written = render_report(make_comparison(hostile, importance=True), dataset=hostile, **RUN)
     plain, evil = Reader(page), Reader(written)
-    # The same document to the last element, whatever the names are.
+    # The documents have the same elements, whatever the names are.
     mine, theirs = ([(tag, list(attributes)) for tag, attributes in each.elements] for each in (evil, plain))
     assert mine == theirs
     assert [name for name in names if " ".join(name.split()) not in " ".join(evil.text.split())] == []
-    # Seven figures and what the stage shows. All else is code, which no name enters.
+    # Seven figures and the data of the interactive component. Everything else is code, which contains no
+    # name.
     assert (len(evil.data), evil.code) == (7 + 1, plain.code)
     for script in evil.data:
         assert not re.search("[<>&\u2028\u2029]", script)
-        # Within a figure, plotly would show the tags of what is not escaped; the stage writes texts.
+        # In a figure, plotly would interpret unescaped tags; the app's component writes plain text.
         shown = json.loads(script)
         assert "layout" not in shown or not re.search("<img|<script", json.dumps(shown))
 
@@ -275,7 +276,7 @@ def test_a_report_has_no_remote_addresses(page):
         assert not any(re.search(r"(?i)https?:|url\(|//", value or "") for value in attributes.values())
     for style in reader.styles:
         assert not re.search(r"(?i)url\(|@import|//", style)
-    # plotly.js too: what is left are names of XML vocabularies, which are never fetched.
+    # Including plotly.js: the remaining addresses are names of XML vocabularies, which are never fetched.
     assert set(re.findall(r"https?://([^/\"'`\s\\]+)", page.decode())) == {"www.w3.org"}
     (policy,) = [a["content"] for _, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'unsafe-inline';")
@@ -344,8 +345,8 @@ def test_a_report_states_dependence_with_the_measure_that_detected_it(found):
     assert "the sum of squared correlations in the tails is 0.0431" in link
     alone = "HGR_KDE 0.0780 alone does not show the link"
     assert f"independence stays below 0.0312 in 95 % of cases; {alone}" in link
-    # A measure that shows the link is named itself, and one that is above its edge without a link is no
-    # proof.
+    # A measure that shows the link is named; a measure above its noise limit without a detected link proves
+    # nothing.
     assert "independence stays below 0.128" in said(verdict, own | {"value": 0.2})
     assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
 
