@@ -329,6 +329,26 @@ def test_columns_of_r_classes_are_read_as_r_displays_them() -> None:
         assert not {"odd", "two"} & set(got)
 
 
+def test_missing_dates_of_r_add_no_note() -> None:
+    (missing,) = long(0x7FF00000000007A2)
+    dates = vector([10728, missing], **{"class": texts("Date")})
+    got, report = read_table(rda(d=frame(2, born=dates)))
+    assert (got["born"].isna().tolist(), report.notes) == ([False, True], ())
+
+
+def test_a_factor_of_r_may_have_a_missing_level_and_a_list_of_unequal_parts_is_left_out() -> None:
+    zone = vector([2, 1, NA, 3], "i", levels=texts("b", None, "a"), **{"class": texts("factor")})
+    risk = vector([1, 2, 2, NA], "i", levels=texts("low", "high"), **{"class": texts("ordered", "factor")})
+    claims = vector([vector([1]), vector([2, 3]), vector([]), texts("x")], "o")
+    got, report = read_table(rda(d=frame(4, zone=zone, risk=risk, claims=claims)))
+    assert got.astype(object).where(got.notna(), None).to_dict("list") == {
+        "zone": [None, "b", None, "a"],
+        "risk": ["low", "high", "high", None],
+    }
+    note = "1 column not read: their cells are neither numbers, text nor dates (“claims”)."
+    assert note in report.notes
+
+
 def test_a_posixlt_column_of_r_keeps_its_local_clock_time() -> None:
     parts = {"sec": 30.5, "min": 20.0, "hour": 10.0, "mday": 5.0, "mon": 11.0, "year": 124.0}
     lists = {name: vector([number, NAN]) for name, number in parts.items()}

@@ -171,6 +171,14 @@ def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
     return _Frame(dict(columns))
 
 
+def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
+    """Return the level of each cell of a factor; the level NA, as `addNA` makes it, is a missing cell."""
+    levels = [None, *attributes["levels"]]
+    cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
+    known = [each for each in levels if each is not None]
+    return pd.Categorical(cells, categories=known, ordered="ordered" in attributes["class"])
+
+
 def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
     return _Column(_instants(days, 86_400))
 
@@ -251,6 +259,9 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
         self.update(
             {
                 "data.frame": _frame,
+                # rdata refuses a factor with the level NA, and with it the whole table.
+                "factor": _levels,
+                "ordered": _levels,
                 "Date": _dates,
                 "POSIXct": _times,
                 "POSIXlt": _local_times,
@@ -276,7 +287,7 @@ def _kind_of(column: Any) -> str:
     """Describe the cells of a column that the reader leaves out."""
     if isinstance(column, _Unknown):
         return f"their cells are {column.kind}"
-    if np.ndim(column) == 2 or isinstance(column, _Frame):
+    if getattr(column, "ndim", 1) == 2 or isinstance(column, _Frame):
         return "each of them is a matrix or a data frame"
     return "their cells are neither numbers, text nor dates"
 
@@ -285,14 +296,17 @@ def _plain(values: Any) -> Any:
     """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
-    return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
+    # A list of R is a list here, and numpy has no shape for one of unequal parts.
+    return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
 
 
 def _floats(values: Any) -> np.ndarray:
     values = _plain(values)
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
-    return np.asarray(values, dtype=float)
+    cells = np.asarray(values, dtype=float)
+    # R's NA is a signalling NaN, of which numpy warns in arithmetic.
+    return np.where(np.isnan(cells), np.nan, cells)
 
 
 def _values(column: Any) -> Any:
