@@ -68,9 +68,10 @@ def large_tables() -> list[str]:
         "",
         markdown(pd.DataFrame({"data": portfolio["data"], **excess})),
         "",
-        "The next table gives the seconds of one core per split, how many of the default weights λ have a "
-        "dependence between the standard network's and the noise floor, and where the trade-off page opens: "
-        f"0 % is the standard network, 100 % is the floor. {_beyond(openings)}",
+        "The next table gives three numbers per data set: the seconds per split on one core, the number of "
+        "default weights λ whose models show less dependence than the standard network and more than the "
+        "noise floor, and the point that the trade-off page shows first. This point is a position between "
+        f"the standard network (0 %) and the noise floor (100 %). {_beyond(openings)}",
         "",
         markdown(where),
         "",

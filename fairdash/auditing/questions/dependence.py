@@ -263,8 +263,8 @@ def along_probabilities(
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
         f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
         "unrelated among rows of equal probability.",
-        f"Without this assumption, the difference is between {lower_bound} and {upper_bound}, including "
-        "noise.",
+        f"Without this assumption, the difference is between {lower_bound} and {upper_bound}, allowing for "
+        "sampling error.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
         more.append("These data alone therefore do not show who pays more.")

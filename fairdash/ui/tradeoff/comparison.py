@@ -105,7 +105,7 @@ def _show_reference(comparison: Comparison) -> None:
         args=(comparison.b,),
         disabled=comparison.is_of_one_point,
         width="stretch",
-        help="The page then compares the slider's point with the point shown now.",
+        help="The page keeps this point, and compares it with the points that you then select.",
     )
     if not comparison.a.is_standard:
         right.button(

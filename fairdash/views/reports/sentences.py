@@ -219,10 +219,10 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
         )
     return (
         "A joint test of several measures at the 5 % level decides whether there is a link. The measure "
-        "shown here alone does not decide whether there is a link. The test uses linear and rank "
-        "correlations, correlations of smooth and of wavy functions, and the tails. p is the share of "
-        "random shuffles of the sensitive attribute in which one of these measures shows a link at least "
-        "as clear as without shuffling."
+        "shown here alone does not decide whether there is a link. The test combines linear and "
+        "rank correlations, correlations of smooth and of oscillating functions, and dependence in the "
+        "tails. p is the share of random shuffles of the sensitive attribute in which the clearest link "
+        "among these measures is at least as clear as in the data."
     )
 
 
