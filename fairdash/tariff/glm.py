@@ -70,7 +70,7 @@ def fit_glm(
         max_iter=200,
         tol=1e-6,
     )
-    # Without columns, a column of zeros gives the constant model.
+    # If x has no columns, a column of zeros gives the constant model.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
         # After a line-search warning, the solver continues with L-BFGS and reports whether it has converged.
