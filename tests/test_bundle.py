@@ -98,7 +98,7 @@ def test_a_record_survives_a_round_trip_through_json(record: object) -> None:
 
 @pytest.mark.parametrize("values", [{"kind": "keep"}, {"kind": "keep", "column": "a", "more": 1}, 5])
 def test_values_that_do_not_fit_the_record_type_are_refused(values: object) -> None:
-    with pytest.raises(ValueError, match="not the values of a Fix"):
+    with pytest.raises(ValueError, match="the values do not fit the fields of Fix"):
         from_plain(Fix, values)
     # The error message of the record is passed on.
     with pytest.raises(OptionError, match="n_splits"):

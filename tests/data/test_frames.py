@@ -85,7 +85,7 @@ def shares_audited(p: np.ndarray) -> fd.AuditResult:
 @pytest.mark.parametrize("digits", [2, 12])
 def test_class_probabilities_may_be_rounded_or_in_per_cent(digits: int, scale: int) -> None:
     result = shares_audited(np.round(P, digits) * scale)
-    assert any("per cent" in note for note in result.notes) is (scale == 100)
+    assert any("percentages" in note for note in result.notes) is (scale == 100)
 
 
 def test_rows_without_a_class_are_left_out_and_counted() -> None:

@@ -56,7 +56,7 @@ def test_an_unknown_job_in_the_address_is_reported_as_gone(name, kind):
 
 def test_an_invalid_grid_of_weights_is_refused_with_the_reason():
     at = open_page("train").selectbox(key=GRID).set_value("My own").run()
-    refused = {"-1 2": "negative", "": "empty", "1 1": "repeated", "one two": "numbers"}
+    refused = {"-1 2": "negative", "": "no weight λ", "1 1": "repeated", "one two": "numbers"}
     for weights, said in (refused | {"nan": "negative or not"}).items():
         at = click(at.text_input[0].set_value(weights).run(), "Train")
         assert said in at.error[0].value
