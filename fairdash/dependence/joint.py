@@ -104,7 +104,7 @@ def scaled(
     together: bool = False,
     eps: float = DOUBLE,
 ) -> list[Array]:
-    """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with weights (m,).
+    """Return each attribute's columns (n, k), scaled to a variance of 1 in total on `rows` with weights (m,).
 
     Columns that are constant on `rows`, up to rounding by `eps`, are omitted. If `together` is true, all
     attributes are joined into one attribute.
@@ -123,7 +123,7 @@ def scaled(
 
 
 def distances(x: Array, to: Array) -> Array:
-    """Return Euclidean distances between two sets of rows, (m, k) and (n, k); (m, n)."""
+    """Return the Euclidean distances, (m, n), between two sets of rows, (m, k) and (n, k)."""
     if x.shape[1] == 1:
         return np.abs(x - to[:, 0])
     total = np.zeros((len(x), len(to)))
@@ -148,7 +148,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms with the first variable."""
+    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms that contain the first one."""
     n = len(variables[0])
     if n < 4:
         return 0.0
