@@ -49,7 +49,7 @@ def measure(
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
         Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
-        classes are encoded as 0 and 1. More classes are encoded as codes for a discrete measure, and as one
+        classes are encoded as 0 and 1. More than two classes become codes for a discrete measure, and one
         column of 0 and 1 per class for a multivariate measure; other measures raise an error.
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
@@ -332,7 +332,7 @@ class Estimator:
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
-        """Return the measure of u and each permutation of v, (K, B); use the measure's shortcut if any.
+        """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
 
         The weight stays with u, or moves with v if `weight_moves` is true. Weights that move relative to a
         variable change its margin, so a shortcut must handle moving weights explicitly. The unweighted

@@ -169,7 +169,7 @@ def _maximal_correlation(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each of K pairs, in nats.
 
-    Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. For tied values,
+    Without ties, the value equals the value of scikit-learn's ``mutual_info_regression``. For tied values,
     scikit-learn adds noise, so that its value depends on the order of the rows. This function counts the tied
     rows instead (Gao et al., 2017, for discrete and mixed variables).
 
@@ -178,7 +178,7 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     u : (K, n) array
         Values; the function standardises u and each column of v.
     v : (K, n) or (K, n, d) array
-        Values; the distance between two rows of v is their largest distance in any column.
+        Values; the distance between two rows of v is the largest of the distances in the columns of v.
     n_neighbours
         Number k of nearest neighbours. More neighbours reduce the variance and increase the bias.
 
@@ -248,7 +248,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     (..., n) array
     """
     low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
-    # The range of values near the largest float would overflow, so the code computes half of it.
+    # The range of values near the largest float would overflow, so the code computes half the range.
     half_range = high / 2 - low / 2
     x = (x / 2 - low / 2) / np.where(half_range > 0, half_range, 1.0)
     share = _share(x, sample_weight)

@@ -167,8 +167,8 @@ def assess_conditional_dependence(
     The test has limits. If the regressions miss the way in which both u and s depend on C, the test raises
     false alarms. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
     needs rows with equal C and different s. If C predicts s well, such rows are rare. If C predicts u nearly
-    exactly, the residual of u is mainly the error of its regression. The test concerns the mean of u. The
-    test does not detect a link in which only the spread of u depends on s. The test also misses an effect
+    exactly, the residual of u is mainly the error of the regression of u. The test concerns the mean of u.
+    The test does not detect a link in which only the spread of u depends on s. The test also misses an effect
     with more than a few waves along s, and an effect whose sign depends on three or more columns jointly but
     not on any two of them. Levels of a category with fewer than five rows, and levels beyond the 300 most
     frequent, are merged into one level.
@@ -390,7 +390,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _products_of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Return products (n,) of functions of two columns, first functions first, and the two columns' names."""
+    """Return products (n,) of functions of two columns, smoothest or most frequent first, and both names."""
     n = len(parts[0])
     products: list[tuple[Array, str]] = []
     candidates = [
@@ -433,7 +433,7 @@ def _largest_statistic(
 
 
 def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
-    """Return √(1 − squared error ÷ variance) of predictions of u's residuals from ψ(s) residuals and h(C)."""
+    """Return √(1 − squared error ÷ variance) for u's residuals, predicted from ψ(s) residuals and h(C)."""
     variance = np.average(parts.u**2, weights=parts.weight)
     if variance <= 0:
         return 0.0

@@ -133,9 +133,9 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
     There are at most `count` functions, and fewer functions than distinct values of x, because further
-    functions would be linear combinations of the first ones. If a smooth function of x is written as a
-    function of ranks, it can be arbitrarily steep in both tails. Normal scores stretch the tails and so avoid
-    a bias that the regressions of u and of s would both have.
+    functions would be linear combinations of the first ones. A smooth function of x can be arbitrarily steep
+    in both tails if it is written as a function of the ranks of x. Normal scores stretch the tails and so
+    avoid a bias that the regressions of u and of s would both have.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())

@@ -113,7 +113,7 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw the row from which each row gets s, (n,); groups of equal size give a permutation."""
+        """Draw the row from which each row gets s, (n,); exchanges of equal groups permute the rows."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -149,7 +149,7 @@ def _strata_by_size(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Draw whole groups without replacement up to a number of rows; return their rows in ascending order.
+    """Draw whole groups without replacement up to a total of `at_most` rows; return the rows in order.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
         ):
             moments = _moments(net(x_learned), learned.share)
             scores = (net(x) - moments[0]) * moments[1] * scoring[:, None]
-            # Each row is scored by the networks that were trained without its fold.
+            # Each row is scored by the networks that were trained without the row's fold.
             out.append(scores.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [

@@ -132,10 +132,10 @@ def hgr_kde_scores(
 ) -> Array:
     """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each of K pairs.
 
-    An increasing transformation of u or v leaves HGR unchanged, but changes its kernel estimate from raw
-    values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed
-    variable and too narrow for its tail. Normal scores (van der Waerden) have the same distribution for all
-    data.
+    An increasing transformation of u or v leaves HGR unchanged, but changes the kernel estimate that is
+    computed from raw values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a
+    heavy-tailed variable and too narrow for its tail. Normal scores (van der Waerden) have the same
+    distribution for all data.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _weighted_orders(
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
-    """Return the values for permuted rows by reordering the kernels (K or 1, G, n), without new kernels."""
+    """Return the values for permuted rows by reordering the kernels (K or 1, G, n) of the original rows."""
     members, lines, n = f.shape
     at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []

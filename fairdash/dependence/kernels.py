@@ -187,7 +187,7 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     else:
         v = standardised(v)
         rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-        # The mean squared distance within one column is twice its variance.
+        # The mean squared distance between two values of a column is twice the variance of the column.
         within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
         between = np.empty((len(u), len(orders)))
         for k, by_u in enumerate(np.argsort(u, axis=-1)):

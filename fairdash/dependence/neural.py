@@ -183,7 +183,7 @@ class BufferedMLP:
 
     A measure trains thousands of small networks for hundreds of steps. Allocating autograd's tensors would
     take longer than the arithmetic, so this class reuses buffers. The last dimension of all arrays, (M,
-    units, rows), holds the rows, so that elementwise operations run along contiguous memory.
+    units, rows), is the rows, so that elementwise operations run along contiguous memory.
 
     Parameters
     ----------

@@ -3,12 +3,12 @@
 Each single measure fails to detect some kinds of dependence. In the omnibus test, each measure is a
 correlation, or a sum of squared correlations, between functions of u and functions of v. The functions are
 the values themselves, smooth functions of the ranks, from slow to fast waves, and indicators of the lowest
-and the highest values. A permutation therefore costs only one product of two matrices. Each order of v,
-including the observed order, gets a p-value for each measure: the share of all orders in which the measure is
-at least as large. The statistic of an order is its smallest p-value over the measures. The p-value of the
-test is the share of the orders whose statistic is at most the statistic of the observed order. The test
-treats all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young 1993;
-Pesarin and Salmaso 2010).
+and the highest values. For a permutation, all measures therefore need only one product of two matrices. Each
+order of v, including the observed order, gets a p-value for each measure: the share of all orders in which
+the measure is at least as large. The statistic of an order is its smallest p-value over the measures. The
+p-value of the test is the share of the orders whose statistic is at most the statistic of the observed order.
+The test treats all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young
+1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -124,13 +124,13 @@ class IndependenceTest:
     Attributes
     ----------
     p_value
-        P-value of the combined test, whose statistic is the smallest p-value over the measures, in [1 / (1 +
-        B), 1]. Under independence, the combined p-value is at most α with a probability of at most α. The
+        P-value of the combined test, in [1 / (1 + B), 1]; the test statistic is the smallest p-value over the
+        measures. Under independence, the combined p-value is at most α with a probability of at most α. The
         combined p-value is 1 if u or v is constant.
     p_values
-        P-value of each measure alone, by its id in :data:`COMPONENTS`. The smallest of these p-values is not
-        the p-value of the combined test. With weights, these p-values come from the run with the larger
-        `p_value`.
+        P-value of each measure alone, by the measure's id in :data:`COMPONENTS`. The smallest of these
+        p-values is not the p-value of the combined test. With weights, these p-values come from the run with
+        the larger `p_value`.
     n
         Number of rows with a positive weight.
     n_permutations
@@ -148,7 +148,7 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """Return the smallest possible p-values in two cases: every measure detects a link, or only one does.
+        """Return the smallest possible p-values if every measure detects a link and if only one measure does.
 
         If only one measure detects a link, each of the other measures may be largest for a different order.
         """
@@ -308,7 +308,7 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v; one may be weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)

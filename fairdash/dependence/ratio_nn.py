@@ -100,7 +100,7 @@ def mi_mine(
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that maximises it on the training rows, (M,).
+    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with c that maximises this value on the training rows, (M,).
 
     The density ratio is capped at the number n of training rows, which is the largest ratio that n rows can
     reveal. Without the cap, one sample from the product of the margins would outweigh all others near a
@@ -139,7 +139,7 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return the rows in random order, then pairs of u and v of other rows, (M, 2, (1 + shifts) n)."""
+        """Return the rows in random order, then pairs of u with v of another row, (M, 2, (1 + shifts) n)."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)

@@ -142,7 +142,7 @@ def scores(
     columns: int = 1,
     groups: Index | None = None,
 ) -> Array:
-    """Return the spline HGR of each pair, (K,), from the spline functions of its variables."""
+    """Return the spline HGR of each pair, (K,), from the spline functions of the pair's variables."""
     count, n = f.position.shape
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)

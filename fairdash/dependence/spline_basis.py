@@ -336,7 +336,7 @@ def _from_smooth_to_rough() -> Array:
 def cross_covariances(
     f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
 ) -> tuple[Array, Array]:
-    """Return sums of products over each fold: many functions of u with few of v, and few of u with many of v.
+    """Return sums of products over each fold, of many functions of u and few of v, and vice versa.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def cross_covariances(
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
-    """Return cross-covariances over all rows: many functions of u with few of v, and few of u with many of v.
+    """Return cross-covariances over all rows, of many functions of u and few of v, and vice versa.
 
     Returns
     -------

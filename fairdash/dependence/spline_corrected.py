@@ -1,10 +1,10 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
 The estimate starts with two functions of each variable, which always have full weight. Further smooth
-functions, and then step functions, raise the estimate if there is enough evidence. The weight of this gain
-grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of functions
-would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may determine a
-correlation. The correction then uses the number of these few rows.
+functions, and then step functions, raise the estimate if there is enough evidence. The weight of this
+increase grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of
+functions would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may
+determine a correlation. The correction then uses the number of these few rows.
 """
 
 from __future__ import annotations
@@ -55,14 +55,15 @@ ROWS_A_CELL = 7.5
 _MAX_SPREAD_RATIO = 1.5
 #: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
-#: Maximum and minimum number of equal cells of one variable if the other has the cells of :func:`tail_edges`.
+#: Maximum and minimum number of equal cells of one variable if the other variable has the cells of
+#: :func:`tail_edges`.
 _MAX_CELLS, _MIN_CELLS = 256, 32
 #: Lower half of the edges of the cells, which become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
 def corrected(s: Array, p: Array, q: Array) -> Array:
-    """Return the canonical correlation in the population, given the largest one in the sample.
+    """Return the canonical correlation in the population, given the largest one in a sample.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
 def corrected_of(
     f: Basis, g: Basis, weight: Array | None, columns: int, groups: Index | None = None
 ) -> Array:
-    """Return the corrected value of each pair, (K,), from its functions, where v has `columns` columns."""
+    """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
     rows, fewest = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
@@ -175,7 +176,10 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
 def _smooth_estimate(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """Return the estimate from few functions plus the weighted gain from more, and the best prediction."""
+    """Return the corrected estimate from smooth functions, and the highest predicted correlation.
+
+    The estimate is the value from few functions plus the weighted gain from more functions.
+    """
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
@@ -274,7 +278,7 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
 
 
 def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the smooth estimate, moved towards that from step functions if they predict a higher value."""
+    """Return the smooth estimate, moved towards the step estimate if steps predict a higher correlation."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))
@@ -394,7 +398,8 @@ def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
             power = power @ power
-        # The squared entries of a power sum to its squared eigenvalues, so the sum bounds the largest one.
+        # The squared entries of a power sum to its squared eigenvalues, so the sum bounds the largest squared
+        # eigenvalue.
         total = np.einsum("kij,kij->k", power, power)
         yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which], rows[which]
 

@@ -108,7 +108,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     else:
         places, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
-        # The levels are sorted as text, so that their order does not depend on their type.
+        # The levels are sorted as text, so that the order does not depend on the type of the levels.
         order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
         places = np.append(np.argsort(order), -1)[places]

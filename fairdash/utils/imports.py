@@ -52,7 +52,7 @@ def has(package: str) -> bool:
 
 
 def need(*packages: str) -> None:
-    """Raise an error before a computation starts if it needs a missing package of :data:`EXTRA_OF`.
+    """Raise an error before a computation starts if a package of :data:`EXTRA_OF` that it needs is missing.
 
     Raises
     ------

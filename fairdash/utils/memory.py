@@ -44,7 +44,7 @@ def can_limit() -> bool:
 
 
 def beyond() -> str:
-    """Return the end of a sentence such as "takes more", which names the exceeded limit."""
+    """Return the words that follow "takes more" in a message and name the exceeded limit."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 

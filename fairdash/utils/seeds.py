@@ -20,7 +20,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes of random streams; the value of a purpose is its number."""
+    """Purposes of random streams, and the number of each purpose."""
 
     #: Stream of the initial weights of a split's models, and of permutations for the floor of one pair.
     INITIAL_WEIGHTS = 1
