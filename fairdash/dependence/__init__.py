@@ -1,7 +1,7 @@
 """Measures of dependence between two variables; a measure takes two arrays and returns one number.
 
-Importing this package loads numpy only; a measure that needs torch, scipy or scikit-learn loads it at its
-first use.
+Importing this package loads numpy only; torch, scipy and scikit-learn are loaded when a measure first needs
+them.
 """
 
 from fairdash.dependence import exact

@@ -1,4 +1,4 @@
-"""Public functions: check the inputs, and measure the dependence of one or many pairs of variables."""
+"""Public functions that check their inputs and measure the dependence of one or many pairs of variables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def measure(
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
         Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
-        classes are encoded as 0 and 1. More classes are encoded as codes for a discrete measure, and as one
+        classes are encoded as 0 and 1. More than two classes become codes for a discrete measure, and one
         column of 0 and 1 per class for a multivariate measure; other measures raise an error.
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
@@ -292,7 +292,7 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Return a mask of the pairs in which both variables vary, (K,); rows without weight are ignored."""
+        """Return a mask of the pairs in which both variables vary, (K,); rows of weight 0 are ignored."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
@@ -321,7 +321,7 @@ class Estimator:
         return self._applied(pairs, np.zeros(len(pairs.u)))
 
     def null(self, pairs: Pairs, permutations: Index) -> Array:
-        """Return the measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
+        """Return the measure of u and each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
 
         A weight that depends on one of the two variables must stay with this variable. Otherwise, the
         weighted margins of the permuted data differ from the margins of the observed data. There are
@@ -332,11 +332,11 @@ class Estimator:
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
-        """Return the measure of u with each permutation of v, (K, B), by a shortcut if the measure has one.
+        """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
 
-        The weight stays with u, or moves with v if `weight_moves`. Weights that move relative to a variable
-        change its margin, so a shortcut must handle moving weights explicitly. The unweighted shortcut is
-        also invalid if groups of different sizes exchange values, which changes the margin of v.
+        The weight stays with u, or moves with v if `weight_moves` is true. Weights that move relative to a
+        variable change its margin, so a shortcut must handle moving weights explicitly. The unweighted
+        shortcut is also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         accepted = keywords(self.measure.load())
@@ -357,7 +357,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
-        """Compute the results of all pairs of varying columns, in pieces that fit in memory."""
+        """Compute the measure of each pair in which both variables vary, in pieces that fit in memory."""
         entry, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not entry.accepts_weights:
             raise _error(
@@ -392,7 +392,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) contains each row once; groups of unequal sizes repeat rows."""
+    """Return whether every order (B, n) contains each row once; exchanges of unequal groups repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -409,7 +409,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     varying = Pairs(u, v).varying()
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # With one weighted row per cell, the rows describe a distribution instead of a sample.
+        # If there is one weighted row per combination of values, the rows are a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):

@@ -43,7 +43,7 @@ def mid_ranks(
         weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
         ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
         ends = ends / ends[:, -1:]
-    # A run of equal values begins after the end of the previous run and ends with its last value.
+    # `first` and `last` mark the first and the last row of each run of equal values.
     last = np.ones(flat.shape, dtype=bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
     first = np.ones(flat.shape, dtype=bool)
@@ -72,7 +72,7 @@ def normal_scores(
 def quantiles(
     x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return weighted quantiles: for each share, the smallest value that this share of the weight reaches.
+    """Return weighted quantiles: the smallest value at or below which the given share of the weight lies.
 
     Values and weights have shape (n,), and shares are in [0, 1]. The quantiles are zeros if there are no
     values.
@@ -140,8 +140,8 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values; the caller must check their number. Several columns form
-        one variable, whose values are the combinations of the columns' values.
+        Variables with few distinct values; the caller must check the number of distinct values. Several
+        columns form one variable, whose values are the combinations of the columns' values.
     sample_weight : (K, n) array, optional
 
     Returns
@@ -169,7 +169,7 @@ def _maximal_correlation(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each of K pairs, in nats.
 
-    Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. For tied values,
+    Without ties, the value equals the value of scikit-learn's ``mutual_info_regression``. For tied values,
     scikit-learn adds noise, so that its value depends on the order of the rows. This function counts the tied
     rows instead (Gao et al., 2017, for discrete and mixed variables).
 
@@ -178,7 +178,7 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     u : (K, n) array
         Values; the function standardises u and each column of v.
     v : (K, n) or (K, n, d) array
-        Values; the distance between two rows of v is their largest distance in any column.
+        Values; the distance between two rows of v is the largest of the distances in the columns of v.
     n_neighbours
         Number k of nearest neighbours. More neighbours reduce the variance and increase the bias.
 
@@ -211,8 +211,8 @@ def _mutual_information(u: Array, v: Array, k: int) -> float:
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Radius for counting the rows, including the row itself, that are strictly nearer than its k-th neighbour
-    # in one variable. For tied rows, the radius is 0, and equal rows are counted.
+    # Radius within which rows are counted in one variable: just below the distance to the k-th neighbour. For
+    # tied rows, the radius is 0, so that equal rows are counted.
     strict_radius = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
         of_v = _neighbours_within(v[:, 0], strict_radius)
@@ -238,7 +238,8 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     Parameters
     ----------
     x : (..., n) array
-        Finite values of any size; scaling them to [0, 1] first keeps their squares from overflowing.
+        Finite values of any size; the function first scales the values to [0, 1], so that their squares do
+        not overflow.
     sample_weight : (..., n) array, optional
         Weights with which the mean and the variance are computed.
 
@@ -247,13 +248,13 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     (..., n) array
     """
     low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
-    # The range of values near the largest float would overflow, so the code computes half of it.
+    # The range of values near the largest float would overflow, so the code computes half the range.
     half_range = high / 2 - low / 2
     x = (x / 2 - low / 2) / np.where(half_range > 0, half_range, 1.0)
     share = _share(x, sample_weight)
     x = x - (x * share).sum(axis=-1, keepdims=True)
     sd = np.sqrt((x * x * share).sum(axis=-1, keepdims=True))
-    # The standard deviation is 0 if only rows without weight differ.
+    # The standard deviation is 0 if only rows of weight 0 differ.
     varies = ~is_rounding(low, high) & (sd > 0)
     return np.where(varies, x / np.where(varies, sd, 1.0), 0.0)
 
@@ -268,7 +269,7 @@ def _share(x: Array, sample_weight: Array | None) -> Array | float:
 
 @dataclass(frozen=True, kw_only=True)
 class RankLink:
-    """Spearman's correlation, its limit under independence, and the smallest correlation that a test detects.
+    """Spearman's correlation, its 95 % limit under independence, and the smallest correlation a test detects.
 
     Parameters
     ----------
@@ -307,8 +308,8 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Ind
     sample_weight : (n,) array, optional
         Positive weights on any scale.
     units : (n,) array, optional
-        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
-        unit.
+        Number, from 0 to U-1, of the independent unit, such as a policy, to which each row belongs. By
+        default, each row is a unit.
 
     Examples
     --------

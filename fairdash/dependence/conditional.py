@@ -1,8 +1,8 @@
 """Conditional dependence of u on s given columns C, measured by the residuals of u and s.
 
-The test subtracts from u, and from functions ψ of s, their regressions on C; two residuals remain. Under
-conditional independence, the two residuals are uncorrelated. Multiplying the residuals by functions of C
-reveals an effect whose sign changes with C and that would otherwise average to 0.
+The test regresses u, and functions ψ of s, on C. Under conditional independence, the residuals of u and the
+residuals of ψ(s) are uncorrelated. Multiplying the residuals by functions of C reveals an effect whose sign
+changes with C and that would otherwise average to 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Numbers of weight functions: for a numeric column of C, and for a categorical column.
+#: Maximum numbers of weight functions of a numeric column and of a categorical column of C.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
 #: Limits on products of functions of two columns: minimum rows per product, maximum number of products, and
 #: minimum number of rows in which two levels occur together. A mean over few rows is not normally
@@ -48,8 +48,8 @@ _ROWS_A_PAIR, _MAX_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Number of smooth functions ψ of each sensitive column, in addition to two indicators of extreme values.
 _SMOOTH = 4
-#: Indicators mark this share of rows with the lowest, and with the highest, s, where smooth functions miss
-#: steps.
+#: Share of the rows that an indicator marks at each end of s, because smooth functions miss steps at the
+#: ends.
 _END_SHARE = 0.05
 #: Maximum number of rows used to fit the trees.
 TREE_ROWS = 20_000
@@ -58,7 +58,7 @@ _MIN_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test result and effect size: dependence of u on s among rows that are equal in the given columns.
+    """Test result and effect size for the dependence of u on s among rows with equal given columns.
 
     Attributes
     ----------
@@ -66,16 +66,16 @@ class ConditionalDependence:
         Largest absolute t statistic of the mean products of residuals. Under independence, this statistic is
         mostly between 1 and 3.
     p_value
-        P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the probability of a p-value of at most α is
-        about α.
+        P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the p-value is at most α with a probability
+        of about α.
     size
         Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The effect
         size measures how well functions of s, alone and multiplied by functions of C, predict the residual of
         u given C. A size of 0 means that these functions predict nothing on held-out rows. A size of 1 means
         that these functions, together with C, predict u exactly.
     u_explained, s_explained
-        Shares, in [0, 1], of the variance on held-out rows that C explains: for u, and on average over the
-        smooth functions of s. If `s_explained` is near 1, few rows with equal C differ in s.
+        Shares, in [0, 1], of the variance of u, and of the smooth functions of s (on average), that C
+        explains on held-out rows. If `s_explained` is near 1, few rows with equal C differ in s.
     varies_with
         Given column, or pair of columns such as "area and bonus", whose functions multiply the residuals in
         the largest product. The dependence of u on s then varies with this column or pair of columns.
@@ -167,11 +167,11 @@ def assess_conditional_dependence(
     The test has limits. If the regressions miss the way in which both u and s depend on C, the test raises
     false alarms. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
     needs rows with equal C and different s. If C predicts s well, such rows are rare. If C predicts u nearly
-    exactly, the residual of u is mainly the error of its regression. The test concerns the mean of u. The
-    test does not detect that only the spread of u depends on s. The test also misses an effect with more than
-    a few waves along s, and an effect whose sign depends on three or more columns jointly but not on any two
-    of them. Levels of a category with fewer than five rows, and levels beyond the 300 most frequent, are
-    merged into one level.
+    exactly, the residual of u is mainly the error of the regression of u. The test concerns the mean of u.
+    The test does not detect a link in which only the spread of u depends on s. The test also misses an effect
+    with more than a few waves along s, and an effect whose sign depends on three or more columns jointly but
+    not on any two of them. Levels of a category with fewer than five rows, and levels beyond the 300 most
+    frequent, are merged into one level.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another column.", column="s")
-    # Products of ψ with functions of C already include products of two sensitive columns with a column of C.
+    # Later, ψ is multiplied by functions of C, which gives products of two sensitive columns and one of C.
     products = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
@@ -366,7 +366,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
-    """Return non-constant weight functions h of C, (n, K), and the name of the column behind each function.
+    """Return non-constant weight functions h of C, (n, K), and the name of the column of each function.
 
     A numeric column contributes the two smoothest functions of its ranks. A categorical column contributes
     indicators of its most frequent levels. The last functions are products of the functions of two columns.
@@ -390,7 +390,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _products_of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Return products (n,) of functions of two columns, with the columns' names; main products come first."""
+    """Return products (n,) of functions of two columns, smoothest or most frequent first, and both names."""
     n = len(parts[0])
     products: list[tuple[Array, str]] = []
     candidates = [
@@ -433,7 +433,7 @@ def _largest_statistic(
 
 
 def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
-    """Return √(1 − squared error ÷ variance) of u's residuals, predicted from residuals of ψ(s) and h(C)."""
+    """Return √(1 − squared error ÷ variance) for u's residuals, predicted from ψ(s) residuals and h(C)."""
     variance = np.average(parts.u**2, weights=parts.weight)
     if variance <= 0:
         return 0.0

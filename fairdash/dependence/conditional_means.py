@@ -1,7 +1,7 @@
 """Out-of-fold conditional means E[·|C] given columns C, fitted by splines and level means, or by trees.
 
 The splines include cubic splines of the ranks of every numeric column (the functions of Demmler and Reinsch,
-penalised by the fourth power of their number in this order), a mean for every level of a category, and
+penalised by the fourth power of their rank from smooth to rough), a mean for every level of a category, and
 products of pairs of columns. Each target has one ridge penalty, which minimises the error on held-out rows.
 The functions depend only on C, and not on the targets.
 """
@@ -20,8 +20,8 @@ from fairdash.errors import DeterminedError, OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
 
-#: If C leaves less than this share of the variance of a function of s unexplained, C determines s, and no
-#: rows can be compared.
+#: If C leaves less than this share of the variance of a function of s unexplained, C counts as determining s,
+#: so that no rows can be compared.
 LEFT_OF_S = 1e-3
 #: Minimum number of pairs of rows with equal C, and minimum mean number of rows per value of a column, for
 #: checking whether s differs among rows with equal C. If each value of a column belongs to only one policy,
@@ -47,7 +47,7 @@ _MIN_PENALTY = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Given columns C, split into numbers and levels.
+    """Given columns C, split into numeric columns and columns of level codes.
 
     Attributes
     ----------
@@ -133,9 +133,9 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
     There are at most `count` functions, and fewer functions than distinct values of x, because further
-    functions would be linear combinations of the first ones. If a smooth function of x is written as a
-    function of ranks, it can be arbitrarily steep in both tails. Normal scores stretch the tails and so avoid
-    a bias that the regressions of u and of s would both have.
+    functions would be linear combinations of the first ones. A smooth function of x can be arbitrarily steep
+    in both tails if it is written as a function of the ranks of x. Normal scores stretch the tails and so
+    avoid a bias that the regressions of u and of s would both have.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -169,11 +169,11 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
 
 
 def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, Array, str]:
-    """Return functions of C, (n, p), the penalty of each function, (p,), and their description in words.
+    """Return functions of C, (n, p), the penalty of each function, (p,), and a description of the functions.
 
     If weights (n,) are passed, the ranks are weighted ranks.
     """
-    # Each part holds the functions of one column, their order from smooth to rough, and their penalties.
+    # For each column: functions, positions of the functions from smooth to rough, and penalties.
     parts: list[tuple[Array, Array, Array]] = []
     max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
@@ -242,7 +242,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         size, axes = np.linalg.eigh(gram - held_gram)
         projections = axes.T @ (product - cross)
         shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
-        # (R, p, T): the coefficients of every ridge penalty and target.
+        # (R, p, T): the coefficients for every ridge penalty and every target.
         solution = np.einsum("pq,rqt->rpt", axes, projections / shrunk[:, :, None], optimize=True)
         coefficients.append(solution)
         # Σ w (y − Xb)² on the fold is expanded into products.
@@ -299,7 +299,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether the columns (n, d) hardly vary within cells; each cell counts a group as one row."""
+    """Return whether the columns (n, d) hardly vary within cells, where a group's rows count as one row."""
     frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
     frame = frame[~frame.duplicated()]
     frame = frame[frame["cell"].duplicated(keep=False)]

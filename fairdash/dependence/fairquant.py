@@ -1,4 +1,4 @@
-"""FairQuant: mean distance of the average predictions of quantile groups from the overall average."""
+"""FairQuant: how far the average predictions of quantile groups are, on average, from the overall average."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def fairquant(
         empty.
     cumulative
         ``False``: the definition in the text of the paper, 1/Q Σ|m_i − m| over the groups. ``True``: the
-        definition in the authors' code, where group i holds every row up to the i-th quantile.
+        definition in the authors' code, where group i contains every row up to the i-th quantile.
     sample_weight : (n,) array, optional
         Weights of the rows; a row of weight 2 counts as two rows.
 

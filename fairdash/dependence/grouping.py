@@ -70,7 +70,7 @@ class Blocks:
     -----
     Groups of the same size exchange whole blocks of s, row by row in the order of the table. The p-value (1 +
     b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the same size. If s
-    is constant within every group, groups whose size is shared by fewer than :data:`MIN_GROUPS` groups
+    is constant within every group and fewer than :data:`MIN_GROUPS` groups have a certain size, these groups
     exchange values with groups of the next larger sizes. The p-value is then exact if the groups' values are
     exchangeable given u among groups of all these sizes. A group without a partner keeps its values of s,
     which only reduces the power of the test.
@@ -113,7 +113,7 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw the row from which each row gets s, (n,); exchanges of equal groups give a permutation."""
+        """Draw the row from which each row gets s, (n,); exchanges of equal groups permute the rows."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -124,7 +124,7 @@ class Blocks:
         return index
 
     def _has_enough_orders(self) -> bool:
-        """Return whether the groups have at least twenty orders; m groups in a stratum have m! orders."""
+        """Return whether at least twenty orders of the groups exist; m groups in a stratum have m! orders."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _MIN_ORDERS) + 1):
@@ -135,7 +135,7 @@ class Blocks:
 
 
 def _strata_by_size(sizes: Index) -> Index:
-    """Return each group's stratum: groups of neighbouring sizes, if possible :data:`MIN_GROUPS` or more."""
+    """Return the stratum of each group: :data:`MIN_GROUPS` or more groups of similar size, if possible."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, n_groups, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
@@ -149,7 +149,7 @@ def _strata_by_size(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Draw whole groups without replacement up to a number of rows; return their rows in ascending order.
+    """Draw whole groups without replacement up to a total of `at_most` rows; return the rows in order.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:
-    """Return the permutation (m,) that sorts the values of m rows in the order of their exchanged values.
+    """Return the permutation (m,) that gives the values of m rows the same order as the exchanged values.
 
     Parameters
     ----------

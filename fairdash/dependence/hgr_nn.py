@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 #: ε of Algorithm 2, which is added to a variance.
 _EPSILON = 1e-8
-#: Range of the slopes of the first layer's units, in 1 / standard deviation.
+#: Smallest and largest slope of the units in the first layer, in 1 / standard deviation.
 _SLOWEST, _STEEPEST = 2.0, 30.0
 #: Default numbers of training steps.
 _STEPS = {"cross_fit": 200, "in_sample": 500}
@@ -52,10 +52,10 @@ def hgr_nn(
         Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the correlation on held-out rows of five folds. Each fold is scored by networks that
-        were trained on three other folds and stopped early on the fourth. The correlation is signed, because
-        noise gives values on both sides of 0. ``"in_sample"``: networks are trained and scored on all rows,
-        as published. Under independence, in-sample values are large and positive, and grow with the number of
-        steps.
+        were trained on three other folds, with early stopping on the fourth. The correlation is signed,
+        because noise gives values on both sides of 0. ``"in_sample"``: networks are trained and scored on all
+        rows, as published. Under independence, in-sample values are large and positive, and grow with the
+        number of steps.
     inputs
         Inputs of the networks: evenly spread ``"ranks"``, which remove the effects of heavy tails and units,
         or ``"standardised"`` values, as published.
@@ -117,7 +117,7 @@ def fitted_functions(
 
 
 class _Pair:
-    """Networks f and g of each of M pairs, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
+    """M pairs of networks f and g, each of which maximises J = E[f̂ ĝ] (Algorithm 2)."""
 
     def __init__(self, rows: Rows, settings: Settings) -> None:
         # The networks g and f start with different weights, because equal weights would favour links close to
@@ -138,7 +138,7 @@ class _Pair:
         return self.f(rows.u), self.g(rows.v)
 
     def score(self, rows: Rows) -> Tensor:
-        """Return the objective J with f̂ and ĝ standardised under the weights, (M,)."""
+        """Return the objective J, (M,), where f̂ and ĝ have mean 0 and variance 1 under the weights."""
         f, g = (_standardised(x, rows.share)[0] for x in self(rows))
         return (rows.share * f * g).sum(dim=(1, 2))
 
@@ -185,7 +185,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
         ):
             moments = _moments(net(x_learned), learned.share)
             scores = (net(x) - moments[0]) * moments[1] * scoring[:, None]
-            # Each row is scored by the networks that were trained without its fold.
+            # Each row is scored by the networks that were trained without the row's fold.
             out.append(scores.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [
@@ -266,7 +266,7 @@ def shares(sample_weight: Tensor | None) -> Tensor | None:
 
 
 def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
-    """Return (x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
+    """Return (x − m) / √(σ² + ε) over dimension 1, the batch; σ² has the batch size as divisor (Algorithm 2).
 
     If weights (K, batch, 1) that sum to 1 are passed, m and σ² are weighted means.
     """

@@ -1,8 +1,9 @@
 """Independence floors, p-values and intervals of a measure, from permutations and half-samples.
 
-A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
-keeps the weight has the same weighted margin in every order. The weighted margin of the other variable
-changes. All models share one s, so the permuted values of s are prepared only once.
+When v is permuted, a row's weight stays with u or moves with v
+(:meth:`fairdash.dependence.api.Estimator.null`). The variable that keeps the weight has the same weighted
+margin in every order. The weighted margin of the other variable changes. All models share one s, so the
+permuted values of s are prepared only once.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def weighted_orders(
     prepared_u: Callable[[Array, Array], Any] | None = None,
     piece: int = 200_000,
 ) -> Array:
-    """Return the value of each pair at each order of v, (K, B), or (K, B, ...) for several values.
+    """Return the value of each pair for each order of v, (K, B), or (K, B, ...) if a pair has several values.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def independence_floor(
     n_permutations
         Number of permutations of v, which all pairs share.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. Permutations keep the weights with u in a first run and with v in a second run, as in
+        Row weights. The weights stay with u in a first run and move with v in a second run, as in
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies. Whole groups exchange their values of v, as in
@@ -194,8 +195,8 @@ class DependenceEstimate:
         measures, both are computed from absolute values.
     p_value
         P-value (1 + b) / (1 + B), where b of the B permuted values are at least the observed value. Under
-        independence, the probability of a p-value of at most α is at most α. With weights, the p-value is the
-        larger of two p-values; see ``sample_weight`` of :func:`assess_dependence`.
+        independence, the p-value is at most α with a probability of at most α. With weights, the p-value is
+        the larger of two p-values; see ``sample_weight`` of :func:`assess_dependence`.
     ci_low, ci_high
         Bounds of a 95 % interval from half-samples, corrected for bias. If independence is not rejected at 5
         % (``bound_only``), the 95 % interval is not valid. The bounds are then the lowest possible value of
@@ -267,14 +268,14 @@ def assess_dependence(
         because a floor is valid only for the number of rows from which it is computed. ``None`` always uses
         all rows.
     sample_weight : (n,) array, optional
-        Row weights. Permutations keep the weights with u in one run and with v in a second run. Each floor
-        and the p-value are the larger of the two results, and they are valid unless the weight depends on
-        both u and v.
+        Row weights. The weights stay with u in a first run and move with v in a second run. The floor and the
+        p-value are each the larger of the two results, which is valid unless the weight depends on both u and
+        v.
     groups : (n,) array, optional
         Groups of rows, such as all years of one policy. For the floor and the p-value, whole groups exchange
         their values of v; :class:`fairdash.dependence.grouping.Blocks` states when such p-values are exact.
         Samples and folds contain only whole groups. Without `groups`, similar rows count as independent,
-        which makes the floor, the p-value and the interval too small.
+        which makes the floor and the p-value too low and the interval too narrow.
     random_state
         Seed of all random draws.
     **options

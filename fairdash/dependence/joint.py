@@ -35,7 +35,7 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Values of the attributes. Columns of 0 and 1 are treated as the classes of one attribute if no row has
-        a 1 in two of them.
+        a 1 in two of these columns.
     form
         ``"standardised"``: the signed root of the sum of the terms that contain u. In the standardised form,
         u and every attribute have variance 1, summed over the classes of an attribute. ``"published"``:
@@ -82,8 +82,8 @@ def attributes(columns: Array) -> list[list[int]]:
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
     """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most 8 products are returned, those with the largest variance over all pairs. If `alone` is true, only
-    the products are returned.
+    At most the 8 products with the largest variance over all pairs are returned. If `alone` is true, only the
+    products are returned.
     """
     columns_of_attributes = attributes(v.reshape(-1, v.shape[2]).T)
     pairs = [
@@ -104,7 +104,7 @@ def scaled(
     together: bool = False,
     eps: float = DOUBLE,
 ) -> list[Array]:
-    """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with weights (m,).
+    """Return each attribute's columns (n, k), scaled to a total variance of 1 on `rows` with weights (m,).
 
     Columns that are constant on `rows`, up to rounding by `eps`, are omitted. If `together` is true, all
     attributes are joined into one attribute.
@@ -123,7 +123,7 @@ def scaled(
 
 
 def distances(x: Array, to: Array) -> Array:
-    """Return Euclidean distances between two sets of rows, (m, k) and (n, k); (m, n)."""
+    """Return the Euclidean distances, (m, n), between two sets of rows, (m, k) and (n, k)."""
     if x.shape[1] == 1:
         return np.abs(x - to[:, 0])
     total = np.zeros((len(x), len(to)))
@@ -148,7 +148,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms with the first variable."""
+    """Return JdCov² (unbiased, c = 1) of variables (n, k), or the part that contains the first variable."""
     n = len(variables[0])
     if n < 4:
         return 0.0

@@ -1,8 +1,8 @@
 """Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al., 2019), in numpy and
 torch, for raw values or normal scores.
 
-The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices. The
-density takes O(Gn) exponentials instead of O(G²n). The same code serves numpy arrays (without importing
+The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices. Computing
+the density takes O(Gn) exponentials instead of O(G²n). The same code serves numpy arrays (without importing
 torch) and torch tensors. For tensors, the result is differentiable in u and v and can serve as a training
 penalty.
 
@@ -42,16 +42,16 @@ _MAX_LINES = 1_000
 _NO_MASS = 1e-12
 #: Constant added to the published density before normalisation for HGR, as in the published code.
 _DAMPING = 1e-10
-#: Distance in bandwidths beyond which a kernel, which is about 1e-40, is replaced by 0. Smaller products
-#: underflow, and a processor needs a hundred times as long for them as for other products.
+#: Distance in bandwidths beyond which a kernel value, about 1e-40, is replaced by 0. Products of smaller
+#: values underflow and take a hundred times as long.
 _MAX_DISTANCE = 13.6
 #: Number of neighbours, on either side of a grid line, whose kernels are computed from the line's kernel.
 _SIDE_LINES = 6
 _EXP_HALF, _EXP_ONE = np.exp(-0.5), np.exp(-1.0)
 #: Maximum number of values of a product of permuted kernels that are in memory at once.
 _MAX_NUMBERS = 4_000_000
-#: Number of permuted rows whose kernels are in memory at a time; the system
-#: would allocate larger arrays anew each time.
+#: Number of permuted rows whose kernels are in memory at a time; the system would allocate new memory for
+#: larger arrays each time.
 _MAX_PERMUTED = 25_000
 
 
@@ -110,7 +110,7 @@ def chi2_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the χ² divergence ΣQ² − 1 of the kernel-smoothed distribution of each pair from independence.
+    """Return the χ² divergence ΣQ² − 1 between each pair's kernel-smoothed distribution and independence.
 
     The parameters and errors are the same as in :func:`hgr_kde`.
 
@@ -132,10 +132,10 @@ def hgr_kde_scores(
 ) -> Array:
     """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each of K pairs.
 
-    An increasing transformation of u or v leaves HGR unchanged, but changes its kernel estimate from raw
-    values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed
-    variable and too narrow for its tail. Normal scores (van der Waerden) have the same distribution for all
-    data.
+    An increasing transformation of u or v leaves HGR unchanged, but changes the kernel estimate that is
+    computed from raw values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a
+    heavy-tailed variable and too narrow for its tail. Normal scores (van der Waerden) have the same
+    distribution for all data.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _weighted_orders(
     of: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
-    """Return the value at each order, (K, B, ...), given u, v, the weights and the orders."""
+    """Return the value for each order, (K, B, ...), given u, v, the weights and the orders."""
 
     def at_orders(f: Array, g: Array, weight: Array) -> Array:
         result: Array = value(np, _joint(np, _weighted(np, f, weight[: len(f)]), g, damping))
@@ -224,7 +224,7 @@ def _weighted_orders(
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
-    """Return the values of permuted rows from the kernels (K or 1, G, n), which permutations only reorder."""
+    """Return the values for permuted rows by reordering the kernels (K or 1, G, n) of the original rows."""
     members, lines, n = f.shape
     at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []

@@ -5,8 +5,8 @@ As the number of rows grows, distance correlation (Székely, Rizzo and Bakirov 2
 independence. The joint distance correlation uses products of distances and detects links that no single
 column reveals.
 
-A Gaussian kernel matrix of one variable has nearly low rank. An incomplete n × r Cholesky factor replaces the
-n × n matrix, so that one value takes O(n r²) operations.
+A Gaussian kernel matrix of one variable is close to a matrix of low rank. An incomplete n × r Cholesky factor
+replaces the n × n matrix, so that one value takes O(n r²) operations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_OMITTED = 1e-8
 _N_MEDIAN_VALUES = 200
 #: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
-#: Maximum numbers of distances in memory if s has several columns: for the distance correlation, and for the
+#: Maximum numbers of distances in memory if s has several columns, for the distance correlation and for the
 #: joint distance correlation.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
 #: Maximum number of rows (over all permutations) that are processed at once, and maximum number of pairs of
@@ -119,7 +119,7 @@ def _value_by_pair(
     features: Callable[[Array], Array],
     value: Callable[[Array], float],
 ) -> Array:
-    """Return the value for the product of the features of each pair, (K,), or of each permutation, (K, B)."""
+    """Compute the value from the product of features of each pair, (K,), or for each permutation, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
         f, g = features(a), features(b)
@@ -187,7 +187,7 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     else:
         v = standardised(v)
         rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-        # The mean squared distance within one column is twice its variance.
+        # The mean squared distance between two values of a column is twice the variance of the column.
         within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
         between = np.empty((len(u), len(orders)))
         for k, by_u in enumerate(np.argsort(u, axis=-1)):
@@ -229,9 +229,9 @@ def _mean_product(u: Array, v: Array) -> Array:
 
     The mean is 2 / n² times 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, where D is the sum of the
     products over pairs with v_i < v_j. The function divides the rows, sorted by v, recursively at the median
-    of u. Rows in different halves have a known order in both variables, so D needs only counts and sums of
-    the rows before each row. Within the smallest parts, every pair of rows is compared. The computation takes
-    O(n log n) steps.
+    of u. Rows in different halves have a known order in both variables, so D needs only the number and the
+    sums of the rows before each row. Within the smallest parts, every pair of rows is compared. The
+    computation takes O(n log n) steps.
     """
     members, n = u.shape
     levels = int(np.log2(max(n / (_PART_ROWS + _EXTRA_ROWS / v.size), 1.0)))
@@ -274,7 +274,7 @@ def _mean_product(u: Array, v: Array) -> Array:
 
 
 def _of_columns(u: Array, v: Array) -> float:
-    """Return the value of one pair with several columns, (n,) and (n, d), from all distances, in pieces."""
+    """Return the distance correlation of one pair, (n,) and (n, d), from all distances, in pieces of rows."""
     n = len(u)
     rows_u, rows_v, products = np.zeros(n), np.zeros(n), np.zeros(3)
     for start in range(0, n, max(1, _PIECE // n)):
@@ -313,8 +313,8 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     mean square. Let K = Πⱼ(Bⱼ + 1), and let H be K after double centring. The value is √(mean(A·H) ÷
     √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This mean is the sum of those terms of
     the (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty
-    and Zhang 2019, JASA 114). Dependence among the columns alone does not count. Both A and K are positive
-    semi-definite, so mean(A·H) is not below 0.
+    and Zhang 2019, JASA 114). Dependence among the columns alone contributes no term to this sum. Both A and
+    K are positive semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
         return distance_correlation(u, v)
@@ -322,7 +322,7 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
 
 
 def _joint_value(u: Array, columns: Array) -> float:
-    """Return the value of one pair, (n,) and (d, n), in pieces of rows."""
+    """Return the joint distance correlation of one pair, (n,) and (d, n), in pieces of rows."""
     n = len(u)
     columns_and_u = standardised(np.stack([u, *(x for x in columns if varies(x))]))
     step = max(1, _JOINT_PIECE // n)

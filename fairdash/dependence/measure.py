@@ -54,7 +54,7 @@ class Measure:
         Name of the estimation method, which a run stores so that later versions can report a change of
         method. The name is empty for measures whose method never changed.
     interval_of
-        Quantity that an interval covers, if it differs from the title.
+        Quantity that an interval covers, if it is not the quantity in the title.
     zero, one
         Meanings of the values 0 and 1.
     fails_when
@@ -74,8 +74,8 @@ class Measure:
         Whether pages that show all measures omit this measure, because it nearly duplicates another measure
         or is intended only for explicit requests.
     floats_per_row
-        Approximate number of values in memory per row of one pair, which determines the size of the pieces of
-        a stack.
+        Approximate number of values in memory per row of one pair, which determines how many pairs are
+        computed at once.
     """
 
     id: str

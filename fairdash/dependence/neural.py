@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Transform = Callable[[Array, Array], Array]
 
-#: Number of folds for cross-fitting: one fold is scored, one stops the training early, and the others are for
+#: Number of folds for cross-fitting: one fold is scored, one is for early stopping, and the others are for
 #: training.
 FOLDS = 5
 #: Number of rows in a training step. A step uses all rows unless there are more than twice this number.
@@ -75,7 +75,7 @@ class Rows:
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
-    """Sort rows by u, v and weight, so that their order has no effect on training; return rows and order.
+    """Sort rows by u, v and weight, so that training ignores the table's order; return rows and order.
 
     Returns
     -------
@@ -131,7 +131,7 @@ class Settings:
         random_state: int | None,
         default: Mapping[str, int],
     ) -> Settings:
-        """Make settings from a measure's options and default steps; the seed ``None`` draws a new seed."""
+        """Make settings from a measure's options and default steps; ``None`` is replaced by a random seed."""
         checks = Checks(OptionError)
         checks.require(
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
@@ -158,7 +158,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Assign n rows to folds: networks that score fold k stop early on fold k + 1 and train on the others.
+    """Assign n rows to folds: to score fold k, use fold k + 1 for early stopping and the rest for training.
 
     Returns
     -------
@@ -183,12 +183,13 @@ class BufferedMLP:
 
     A measure trains thousands of small networks for hundreds of steps. Allocating autograd's tensors would
     take longer than the arithmetic, so this class reuses buffers. The last dimension of all arrays, (M,
-    units, rows), holds the rows, so that elementwise operations run along contiguous memory.
+    units, rows), is the rows, so that elementwise operations run along contiguous memory.
 
     Parameters
     ----------
     start
-        Initial networks. The class copies their weights, or updates them in place if `shares` is true.
+        Initial networks. The class copies the weights of these networks, or updates the weights in place if
+        `shares` is true.
 
     Attributes
     ----------

@@ -3,12 +3,12 @@
 Each single measure fails to detect some kinds of dependence. In the omnibus test, each measure is a
 correlation, or a sum of squared correlations, between functions of u and functions of v. The functions are
 the values themselves, smooth functions of the ranks, from slow to fast waves, and indicators of the lowest
-and the highest values. A permutation therefore costs only one product of two matrices. Each order of v,
-including the observed order, gets a p-value for each measure: the share of all orders in which the measure is
-at least as large. The statistic of an order is its smallest p-value over the measures. The p-value of the
-test is the share of the orders whose statistic is no larger than that of the observed order. The test treats
-all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young 1993; Pesarin and
-Salmaso 2010).
+and the highest values. For a permutation, all measures therefore need only one product of two matrices. Each
+order of v, including the observed order, gets a p-value for each measure: the share of all orders in which
+the measure is at least as large. The statistic of an order is its smallest p-value over the measures. The
+p-value of the test is the share of the orders whose statistic is at most the statistic of the observed order.
+The test treats all orders alike, so its p-value is exact if the orders are exchangeable (Westfall and Young
+1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -45,7 +45,7 @@ ENOUGH_PERMUTATIONS = 199
 ALPHA = 0.05
 #: Maximum number of rows for which the test permutes rows. In larger tables, scores get random signs instead.
 MAX_PERMUTED_ROWS = 20_000
-#: Maximum number of random signs in a draw; one sign belongs to each block of rows.
+#: Maximum number of random signs in a draw; there is one sign per block of rows.
 MAX_BLOCKS = 4096
 #: Tolerance for ties, as a share of the largest value. The test computes products in single precision, which
 #: is twice as fast but may separate equal values by rounding.
@@ -124,13 +124,13 @@ class IndependenceTest:
     Attributes
     ----------
     p_value
-        Combined p-value of the smallest p-value over the measures, in [1 / (1 + B), 1]. Under independence,
-        the probability of a combined p-value of at most α is at most α. The combined p-value is 1 if u or v
-        is constant.
+        P-value of the combined test, in [1 / (1 + B), 1]; the test statistic is the smallest p-value over the
+        measures. Under independence, the combined p-value is at most α with a probability of at most α. The
+        combined p-value is 1 if u or v is constant.
     p_values
-        P-value of each measure alone, by its id in :data:`COMPONENTS`. The smallest of these p-values is not
-        a p-value of the combined test. With weights, these p-values come from the run with the larger
-        `p_value`.
+        P-value of each measure alone, by the measure's id in :data:`COMPONENTS`. The smallest of these
+        p-values is not the p-value of the combined test. With weights, these p-values come from the run with
+        the larger `p_value`.
     n
         Number of rows with a positive weight.
     n_permutations
@@ -148,9 +148,9 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """Return the smallest possible p-values in two cases: every measure detects a link, or only one does.
+        """Return the smallest possible p-values if every measure detects a link and if only one measure does.
 
-        If only one measure detects a link, each of the other measures may rank a different order first.
+        If only one measure detects a link, each of the other measures may be largest for a different order.
         """
         count = self.n_permutations + 1
         return 1 / count, min(len(COMPONENTS) / count, 1.0)
@@ -181,8 +181,8 @@ def independence_test(
         classes are encoded as 0 and 1. With more classes, every measure uses an indicator of each class, and
         the order of the classes has no effect.
     sample_weight : (n,) array, optional
-        Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. Permutations
-        keep the weight with u in one run and with v in the other. The p-value is the larger of the two
+        Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. The weights
+        stay with u in the first run and move with v in the second run. The p-value is the larger of the two
         p-values, which is valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows. Whole groups exchange their values of v (see
@@ -250,7 +250,7 @@ def independence_test(
 
 
 def least_p(values: Array) -> tuple[float, Array]:
-    """Return the p-value of the smallest p-value over the measures, from each measure's value for each order.
+    """Return the p-values of the combined test and of each measure, from the measures' values for all orders.
 
     Parameters
     ----------
@@ -260,17 +260,16 @@ def least_p(values: Array) -> tuple[float, Array]:
     Returns
     -------
     p_value : float
-        Share of all B + 1 orders whose smallest p-value is at most that of the first order.
+        Share of all B + 1 orders whose smallest p-value is at most the smallest p-value of the first order.
     p_values : (M,) array
-        P-value of each measure alone: the share of all orders in which its value is at least that of the
-        first order.
+        P-value of each measure alone: the share of all orders with at least the value of the first order.
     """
     sizes = np.abs(values)
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for share, size in zip(shares, sizes, strict=True):
-        # For each order, the code counts the orders with at least its value, including the order itself and
-        # its ties.
+        # For each order, count the orders whose value is at least as large, including the order itself and
+        # ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         share[:] = reached / count
     smallest = shares.min(axis=0)
@@ -309,7 +308,7 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v; one may be weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
@@ -317,7 +316,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
     # If there is one u and every order contains each row once, permuting the functions of u is faster,
-    # because there are fewer of them.
+    # because u has fewer functions than v.
     moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
@@ -346,7 +345,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
 
 
 def _gather(functions: Array, rows: Index, buffer: Array) -> Array:
-    """Return the functions (n, P) at rows (n, B), stored at the beginning of a buffer; (n, B · P)."""
+    """Return functions (n, P) in rows (n, B) as an (n, B · P) array, stored at the beginning of a buffer."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)
     # All indices are valid, and the mode "raise" would make an extra copy.

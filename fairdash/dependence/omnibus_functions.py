@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 #: Number of slow functions of each variable.
 FEW = 4
-#: Shares of the rows at each end of the range that indicators mark.
+#: Shares of the rows that indicators mark at each end of a variable's range.
 _END_SHARES = (0.03, 0.1)
 #: The table of functions has these columns: the constant 1, the values, slow functions, end indicators and
 #: fast functions.
@@ -111,7 +111,7 @@ def _squares(block: Array) -> Array:
 
 
 def functions_of(x: Array) -> Array:
-    """Return functions of each variable, (K, n, P): constant, values, slow, end indicators, fast functions.
+    """Return functions (K, n, P): the constant, the values, slow functions, end indicators, fast functions.
 
     The ranks ignore weights; weights are used only when products are summed. All functions except
     the first have mean 0. The variance of a function is 1, or 0 if ties allow fewer functions.

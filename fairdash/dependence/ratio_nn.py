@@ -54,8 +54,9 @@ def chi2_nn(
         Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the mean over five folds. Each fold is scored by a network that was trained on three
-        other folds and stopped early on the fourth. The cross-fitted value estimates a lower bound and may be
-        below 0 by chance near independence. ``"in_sample"``: the network is trained and scored on all rows.
+        other folds, with early stopping on the fourth. The cross-fitted value estimates a lower bound and may
+        be below 0 by chance near independence. ``"in_sample"``: the network is trained and scored on all
+        rows.
     hidden
         Numbers of units in the hidden layers.
     n_steps
@@ -99,7 +100,7 @@ def mi_mine(
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that maximises it on the training rows, (M,).
+    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with c that maximises this value on the training rows, (M,).
 
     The density ratio is capped at the number n of training rows, which is the largest ratio that n rows can
     reveal. Without the cap, one sample from the product of the margins would outweigh all others near a
@@ -138,7 +139,7 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return the rows in random order, then each u with v of other rows, (M, 2, (1 + shifts) n)."""
+        """Return the rows in random order, then pairs of u with v of another row, (M, 2, (1 + shifts) n)."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
@@ -181,8 +182,8 @@ def _estimate(
 def _trained(u: Array, v: Array, settings: Settings) -> Array:
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # Sorted rows are shuffled, because shifted rows represent the margins and must not resemble their
-    # originals.
+    # The sorted rows are shuffled; otherwise, a shift would pair each u with the v of a similar row, which
+    # does not represent the product of the margins.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1

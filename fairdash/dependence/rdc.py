@@ -16,7 +16,8 @@ from fairdash.errors import OptionError, require_count
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Relative size below which a direction counts as a rounding error (R's cancor also uses 1e-7).
+#: Size relative to the largest direction below which a direction counts as a rounding error, as in R's
+#: cancor.
 _MIN_RELATIVE_SIZE = 1e-7
 
 
@@ -122,7 +123,7 @@ def _principal(features: Array, mass: Array) -> Array:
 
 
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
-    """Return the largest correlation of each pair's directions, (K,), or of each permutation of v, (K, B).
+    """Return the largest correlation between directions of each pair, (K,), or for each permutation, (K, B).
 
     If f belongs to a single variable, this variable is paired with every variable of g.
     """

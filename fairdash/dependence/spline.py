@@ -142,7 +142,7 @@ def scores(
     columns: int = 1,
     groups: Index | None = None,
 ) -> Array:
-    """Return the spline HGR of each pair, (K,), from the spline functions of its variables."""
+    """Return the spline HGR of each pair, (K,), from the spline functions of the pair's variables."""
     count, n = f.position.shape
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)
@@ -206,8 +206,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         prediction = predicted_correlation(s, p / rows, q / rows)
         better = prediction > predicted
         predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
-        # An earlier choice with more functions may have left coefficients of functions that this choice
-        # does not use.
+        # Set all coefficients to 0 first: an earlier choice may have used more functions than this choice.
         for result, new in ((a, x), (b, y)):
             result[better] = 0.0
             result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])
@@ -215,14 +214,14 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 
 
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
-    """Return the table positions of u and v, and the masses, of each fold's rows; (K, folds, size) each.
+    """Return, for each fold's rows, the table positions of u and v and the masses; (K, folds, size) each.
 
     The fold of a row is a hash of the ranks of u and v and of the row's number among equal rows, so that
     neither the order of the table nor the units matter. Equal rows are assigned at random rather than evenly,
-    because folds with the same share of every cell would share the same noise. Groups are assigned in
+    because folds with equal frequencies of all values would contain the same noise. Groups are assigned in
     descending order of size, with ties in random order, to the fold with the fewest rows, as in
-    scikit-learn's GroupKFold. If there are groups, all pairs have the same folds. Shorter folds are
-    padded with rows of mass 0.
+    scikit-learn's GroupKFold. If there are groups, all pairs have the same folds. Shorter folds are padded
+    with rows of mass 0.
     """
     count, n = f.position.shape
     if groups is None:
@@ -264,7 +263,7 @@ def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index
 
 
 def _hashed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a fixed hash of 64 bits (splitmix64, Steele et al., 2014) that separates close numbers."""
+    """Return a fixed hash of 64 bits (splitmix64, Steele et al., 2014) that scatters close numbers."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

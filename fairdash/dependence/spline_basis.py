@@ -23,8 +23,8 @@ Index = NDArray[np.intp]
 INTERVALS = 32
 #: Number of functions besides the constant.
 WIDTH = INTERVALS + 2
-#: Maximum share of the axis that one repeated value may occupy, so that many zeros leave knots for the other
-#: values.
+#: Maximum share of the axis that one repeated value may occupy, so that a column with many zeros still has
+#: knots among the other values.
 _MAX_ATOM = 1 / 16
 #: A function of variance about 1 counts as redundant if its part that is orthogonal to smoother functions has
 #: less variance than this.
@@ -37,7 +37,7 @@ SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
 #: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
 _ROWS_AT_ONCE = 10_000
-#: Number of pairs whose few functions are gathered at a time, so that they fit in the cache.
+#: Number of pairs whose smaller set of functions is reordered at a time, so that it fits in the cache.
 _PIECE = 64
 
 
@@ -94,8 +94,8 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
         the unweighted rows.
     tails
         Whether the first function is the normal score, which replaces the roughest spline. Splines of ranks
-        cannot follow a straight line into the tails. With several columns, the normal score is always
-        included.
+        cannot approximate a linear function of x in the tails. With several columns, the normal score is
+        always included.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def untied_table(n: int) -> Array:
 
 
 def axis_of(mass: Array) -> Array:
-    """Return the position in (0, 1) of each distinct value: its mid-rank, with a limited share per value."""
+    """Return the position in (0, 1) of each distinct value: the mid-rank after capping the values' shares."""
     capped_mass = np.minimum(mass, _MAX_ATOM)
     capped_mass = capped_mass / capped_mass.sum()
     return np.cumsum(capped_mass) - capped_mass / 2
@@ -262,7 +262,7 @@ def orthonormal(functions: Array, mass: Array) -> Array:
 
 
 def _gram_schmidt(centred: Array, mass: Array) -> Array:
-    """Orthogonalise the functions themselves by Gram–Schmidt, twice each, which is slower but stable."""
+    """Orthogonalise the functions' values by Gram–Schmidt, applied twice, which is slower but more stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
     basis_functions = np.zeros_like(centred)
@@ -317,7 +317,7 @@ def _b_splines(place: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _from_smooth_to_rough() -> Array:
-    """Return coefficients that order the functions by ∫f″² at equal ∫f², (INTERVALS + 3, P)."""
+    """Return coefficients (INTERVALS + 3, P) of functions in ascending order of roughness, ∫f″² ÷ ∫f²."""
     place = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
     values = _b_splines(place)
     values = values - values.mean(axis=0)
@@ -336,7 +336,7 @@ def _from_smooth_to_rough() -> Array:
 def cross_covariances(
     f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
 ) -> tuple[Array, Array]:
-    """Return sums of products over each fold: many functions of u with few of v, and few of u with many of v.
+    """Return sums of products over each fold, of many functions of u and few of v, and vice versa.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def cross_covariances(
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
-    """Return cross-covariances over all rows: many functions of u with few of v, and few of u with many of v.
+    """Return cross-covariances over all rows, of many functions of u and few of v, and vice versa.
 
     Returns
     -------
@@ -368,7 +368,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     """
     count, n = f.position.shape
     rows = np.arange(count)[:, None]
-    # For each position of u, the code finds the position of v in the same row, and the reverse.
+    # For each position of u, find the position of v in the same row, and vice versa.
     of_u, of_v = np.empty_like(f.position), np.empty_like(g.position)
     of_u[rows, f.position], of_v[rows, g.position] = g.position, f.position
     share_u = share_v = None
@@ -401,7 +401,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
 
 
 def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
-    """Yield coefficients of f and g, their correlation and the numbers of functions, for each choice."""
+    """Yield, for each choice of sizes, coefficients and correlation of f and g, and numbers of functions."""
     for many, few in SIZES:
         for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
             if p >= q:
@@ -419,7 +419,7 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
     power = power / np.where(trace > 0, trace, 1.0)
     for _ in range(4):
         power = power @ power
-    # The longest column has the largest component along the vector.
+    # Every column is close to a multiple of the singular vector; the longest column is used.
     longest = np.diagonal(power, axis1=-2, axis2=-1).argmax(axis=-1)
     y = np.take_along_axis(power, longest[..., None, None], axis=-1)
     y = y / np.maximum(np.linalg.norm(y, axis=-2, keepdims=True), 1e-300)

@@ -1,10 +1,10 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
 The estimate starts with two functions of each variable, which always have full weight. Further smooth
-functions, and then step functions, raise the estimate if there is enough evidence. The weight of this gain
-grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of functions
-would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may determine a
-correlation. The correction then uses the number of these few rows.
+functions, and then step functions, raise the estimate if there is enough evidence. The weight of this
+increase grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of
+functions would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may
+determine a correlation. The correction then uses the number of these few rows.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ _SMOOTH = (1.5, 4.0)
 #: Tracy–Widom statistics at which the weight of step functions starts to rise from 0 and reaches 1. Step
 #: functions are more numerous than smooth functions, and their statistics have longer tails.
 _STEPS = (4.0, 7.0)
-#: Gain of steps over smooth functions, times √n, at which the weight of steps starts to rise and reaches 1.
+#: Difference between the predictions of step and of smooth functions, times √n, at which the weight of steps
+#: starts to rise and reaches 1.
 _ADVANTAGE = (1.5, 1.8)
-#: Differences between predictions, times √n, over which the preference for the finest steps fades. The finest
-#: steps follow jumps most closely.
+#: Differences between predictions, times √n, between which the preference for the finest steps fades. The
+#: finest steps follow jumps most closely.
 _CLOSE_PREDICTIONS = (2.4, 2.6)
 #: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
@@ -54,14 +55,15 @@ ROWS_A_CELL = 7.5
 _MAX_SPREAD_RATIO = 1.5
 #: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
-#: Maximum and minimum number of equal cells of one variable if the other has the cells of :func:`tail_edges`.
+#: Maximum and minimum number of equal cells of one variable if the other variable has the cells of
+#: :func:`tail_edges`.
 _MAX_CELLS, _MIN_CELLS = 256, 32
 #: Lower half of the edges of the cells, which become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
 def corrected(s: Array, p: Array, q: Array) -> Array:
-    """Return the canonical correlation in the population, given the largest one in the sample.
+    """Return the canonical correlation in the population, given the largest one in a sample.
 
     Parameters
     ----------
@@ -74,10 +76,10 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     -------
     (...) array
         Correlation √r, where r is the larger root of s² = (r + p(1 − r))(r + q(1 − r)) / r. The sample value
-        converges to s in this equation as rows and functions grow together (Bao, Hu, Pan and Zhou 2019,
-        Annals of Statistics 47). Below s² = (√(p(1 − q)) + √(q(1 − p)))², noise alone can give s and no root
-        is real, so the returned correlation is 0. Just above this threshold, the returned correlation is (pq
-        / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per variable and 300 rows.
+        converges to s in this equation as the numbers of rows and functions grow together (Bao, Hu, Pan and
+        Zhou 2019, Annals of Statistics 47). Below s² = (√(p(1 − q)) + √(q(1 − p)))², noise alone can give s
+        and no root is real, so the returned correlation is 0. Just above this threshold, the returned
+        correlation is (pq / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per variable and 300 rows.
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # The equation to solve is ab·r² + half·2r + pq = 0.
@@ -117,7 +119,7 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
 def corrected_of(
     f: Basis, g: Basis, weight: Array | None, columns: int, groups: Index | None = None
 ) -> Array:
-    """Return the corrected value of each pair, (K,), from its functions, where v has `columns` columns."""
+    """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
     rows, fewest = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
@@ -136,7 +138,7 @@ def corrected_of(
 def _effective_rows(
     kish: Array, u: Index, v: Index, weight: Array | None, columns: int, groups: Index | None
 ) -> tuple[Array, float]:
-    """Return the effective number of rows of each pair, and the smallest number, which determines the cells.
+    """Return the effective number of rows of each pair, and a lower bound for all pairs, to choose the cells.
 
     Rows of a group are not independent if both u and v are similar within the group. The effective number of
     rows for an average of f(u)·g(v) is then smaller by the factor 1 + (m − 1)·ρ_u·ρ_v. Here, m is the mean
@@ -157,7 +159,7 @@ def _effective_rows(
 
 
 def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
-    """Return the correlation of two rows of a group, over all pairs; ``(K, n) -> (K,)``, at least 0."""
+    """Return the rank correlation of two rows of the same group; ``(K, n) -> (K,)``, at least 0."""
     sizes = np.bincount(groups)
     pairs_of_rows = (sizes * (sizes - 1)).sum()
     if pairs_of_rows == 0:
@@ -174,7 +176,10 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
 def _smooth_estimate(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """Return the estimate of the fewest functions plus the weighted gain of more, and the best prediction."""
+    """Return the corrected estimate from smooth functions, and the highest predicted correlation.
+
+    The estimate is the value from few functions plus the weighted gain from more functions.
+    """
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
@@ -227,7 +232,7 @@ def _supported(rows: Array, p: Array, squares: Array) -> Array:
 
 
 def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
-    """Return E h², where h is the sum of the first squared functions, for each of S counts, (S, K)."""
+    """Return E h² for each of S counts, (S, K), where h is the sum of the first `count` squared functions."""
     n = x.position.shape[1]
     sizes, place = np.unique(counts, return_inverse=True)
     squares = np.empty((len(x.tables), len(sizes)))
@@ -273,12 +278,12 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
 
 
 def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the smooth estimate, moved towards the estimate of steps if steps predict a higher value."""
+    """Return the smooth estimate, moved towards the step estimate if steps predict a higher correlation."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))
-    # Powers of the table bound the eigenvalue, and higher powers give tighter bounds, so the exact value is
-    # rarely needed.
+    # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds, so the exact
+    # value is rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
         for bound, p, q, n in bounds(tables, pairs_left, squarings):
@@ -315,7 +320,7 @@ class Cells:
     Attributes
     ----------
     tails : (K, n) array
-        Cell numbers for the edges of :func:`tail_edges`.
+        Cell numbers if the cells have the edges of :func:`tail_edges`.
     fine : (K, n) array or None
         Cell numbers for the largest number of equal cells that the rows allow, or ``None`` if they allow too
         few.
@@ -370,9 +375,9 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     Returns
     -------
     list of (gram, p, q, rows)
-        Three results for each table. The first is the product QᵀQ, (K, c, c), where Q = share / √(share of
-        the row × share of the column), without the constants. The second is the number of functions of each
-        variable besides the constant, (K,). The third is the number of rows that determine the correlations
+        Three results for each table. The first is QᵀQ, (K, c, c), without the constant functions, where Q =
+        share / √(share of the row × share of the column). The second is the number of non-constant functions
+        of each variable, (K,). The third is the number of rows that determine the correlations
         (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
@@ -388,18 +393,19 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yield upper bounds of the first canonical correlation, and p, q and rows, for each table; (k,) each."""
+    """Yield, for each table, upper bounds of the first canonical correlations, p, q and rows; (k,) each."""
     for gram, p, q, rows in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
             power = power @ power
-        # The squared entries of a power sum to its squared eigenvalues, so the sum bounds the largest one.
+        # The squared entries of a power sum to its squared eigenvalues, so the sum bounds the largest squared
+        # eigenvalue.
         total = np.einsum("kij,kij->k", power, power)
         yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which], rows[which]
 
 
 def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yield first canonical correlations of the selected pairs in the sample, p, q and rows; (k,) each."""
+    """Yield, for each table, first canonical correlations of the selected pairs, p, q and rows; (k,) each."""
     for gram, p, q, rows in tables:
         squares = np.linalg.eigvalsh(gram[which])[:, -1]
         yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which], rows[which]
@@ -428,7 +434,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Return QᵀQ without the constants, the numbers of functions besides them, and the numbers of rows."""
+    """Return QᵀQ without the constant functions, the numbers of other functions, and the numbers of rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)

@@ -5,10 +5,10 @@ of 254 quantiles, so a fit to 600 rows of 100 columns takes 15 s instead of 0.15
 weights that are all equal. With unequal weights, it divides columns into bins with about equal numbers of
 rows.
 
-The time of a split is proportional to columns × bins even if columns have few values. With 3,000 dummies, a
-fit to 600 rows took 20 s, because each dummy has room for 255 bins. In a small table, the number of bins is
-the largest number of distinct values of a column, which leaves the trees unchanged. In a wide table, the bins
-of all columns fit into a processor's cache.
+The time to find a split is proportional to columns × bins even if columns have few values. With 3,000
+dummies, a fit to 600 rows took 20 s, because each dummy has room for 255 bins. In a small table, the number
+of bins is the largest number of distinct values of a column, which leaves the trees unchanged. In a wide
+table, the bins of all columns fit into a processor's cache.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 Array = NDArray[np.float64]
 
-#: Maximum number of bins of all columns together, above which a table counts as wide, and minimum number of
-#: bins of a column in a wide table.
+#: Number of bins of all columns together above which a table counts as wide, and minimum number of bins per
+#: column in a wide table.
 _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 
 

@@ -1,9 +1,10 @@
 """Encoding of classes, such as sex or region, as numeric columns.
 
 An attribute with two classes becomes one column of 0 and 1. With more classes, each class becomes a column of
-0 and 1. All functions of numbers then accept classes. Any function of the class is a sum of functions of
-these columns. Measures, penalties and pages that accept several sensitive columns therefore detect every link
-with the class. Those that accept one column compare each class with the rest.
+0 and 1. Classes can then be passed to every function that accepts numbers. Any function of the class is a sum
+of functions of these columns. Measures, penalties and pages that accept several sensitive columns therefore
+detect every link with the class. Functions that accept only one column compare each class with all other
+classes.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -46,7 +47,7 @@ class Classes(NamedTuple):
         Names of the classes, in the order of the category if it is ordered, and otherwise in alphabetical
         order.
     merged
-        Number of rows of each rare class that was merged, by the name of the class.
+        Numbers of rows of the rare classes that were merged, by class name.
     """
 
     codes: Index
@@ -107,7 +108,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     else:
         places, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
-        # The levels are sorted as text, so that their order does not depend on their type.
+        # The levels are sorted as text, so that the order does not depend on the type of the levels.
         order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
         places = np.append(np.argsort(order), -1)[places]
@@ -197,7 +198,7 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return one column per sensitive attribute: its numbers, or the class names that replace 0/1 columns."""
+    """Return one column per sensitive attribute: the numbers, or the class names instead of 0/1 columns."""
     column_of_attribute = {
         name: columns[names].idxmax(axis=1) if len(names) > 1 else columns[names[0]]
         for name, names in attributes_of(columns).items()

@@ -1,4 +1,4 @@
-"""Imports of optional packages, whose errors name the extra to install, and imports of names on first use."""
+"""Imports of optional packages, with errors that name the extra to install, and lazy imports of names."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def has(package: str) -> bool:
 
 
 def need(*packages: str) -> None:
-    """Raise an error before a computation starts if it needs a missing package of :data:`EXTRA_OF`.
+    """Raise an error before a computation starts if a package of :data:`EXTRA_OF` that it needs is missing.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def missing(package: str) -> MissingPackageError:
 
 
 def name_missing_packages() -> None:
-    """Make an import in fairdash that fails name the extra that installs the missing package."""
+    """Make the error of a failed import in fairdash name the extra that installs the missing package."""
     sys.meta_path.append(_MissingPackages())
 
 
 class _MissingPackages(MetaPathFinder):
-    """Finder that Python asks last, after all other finders; it ignores imports by other libraries."""
+    """Import finder that Python asks after all other finders; it ignores imports by other libraries."""
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":

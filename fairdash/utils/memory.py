@@ -44,7 +44,7 @@ def can_limit() -> bool:
 
 
 def beyond() -> str:
-    """Describe the exceeded limit, to continue a sentence after "takes more"."""
+    """Return the words that follow "takes more" in a message and name the exceeded limit."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 

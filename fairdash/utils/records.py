@@ -45,7 +45,7 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
         Raised if the values do not fit `kind`: a value is missing, has the wrong type, or belongs to no
         field.
     FairdashError
-        Raised if `kind` itself refuses the values.
+        Raised if the values do not pass the checks of `kind`.
 
     Examples
     --------

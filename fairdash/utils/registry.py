@@ -12,7 +12,7 @@ Entry = TypeVar("Entry")
 
 
 class HasId(Protocol):
-    """Entry of a registry; it must have an id."""
+    """Entry of a registry, which is identified by its id."""
 
     @property
     def id(self) -> str: ...

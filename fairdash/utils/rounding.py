@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Maximum number of floating-point steps between two values of the same number. A sum of some thousand terms,
-#: as in a network's last layer or in a mean, changes by about ten steps with the order of summation. Measured
-#: data never vary only in their last five bits.
+#: Maximum number of floating-point steps between two computed values of the same number. A sum of some
+#: thousand terms, as in a network's last layer or in a mean, changes by about ten steps with the order of
+#: summation. Measured data never vary only in their last five bits.
 ROUNDINGS = 32
 #: Relative rounding error in double precision, and in the single precision of networks.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))

@@ -106,7 +106,7 @@ def number(value: float, *, error: float | None = None) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Append a unit to a number; units of several words are used only for axes."""
+    """Append a unit to a number, unless the unit has several words (such units appear only on axes)."""
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
@@ -141,8 +141,8 @@ def label(name: str, unit: str) -> str:
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
     """Describe a change of the root mean squared error; pages, the lesson and reports share these words.
 
-    Percentages are shares of the error of predicting the average, and not of the previous error, which may be
-    near 0.
+    Percentages are relative to the error of predicting the average, and not to the previous error, which may
+    be near 0.
 
     Parameters
     ----------
