@@ -46,7 +46,7 @@ def _frequencies() -> tuple[Array, Array]:
 def _powers(mass: Array) -> Array:
     """Return functions of S whose covariances with U are the regression coefficients of U on powers of S.
 
-    Powers that are nearly collinear, such as those of a binary S, get a common coefficient.
+    Nearly collinear powers, such as the powers of a binary S, get a common coefficient.
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
@@ -137,9 +137,9 @@ class GDPPenalty(BasePenalty):
 
 
 class EIPMPenalty(GDPPenalty):
-    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the kernel along S of GDP, and a kernel along U.
+    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the kernel of GDP for S and a second kernel for U.
 
-    Ψ is between 0 and 1.4. The kernel along U is Gaussian with width 1. The penalty is the expected integral
+    Ψ is between 0 and 1.4. The kernel for U is Gaussian with width 1. The penalty is the expected integral
     probability metric of Kong, Kim and Kim (2025) with maximum mean discrepancy. The authors' method FREM
     reduces this metric for a representation, whereas the penalty reduces it for the prediction.
     """
