@@ -197,7 +197,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
-        """Fit the conversion to the targets of training rows, (n,); a constant target is not rescaled."""
+        """Fit the conversion to training targets (n,); with squared error, a constant target has unit 1."""
         mean = float(np.average(y, weights=sample_weight))
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)

@@ -185,7 +185,7 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` row numbers of one random order of n rows, or of several orders if used > n."""
+    """Return the first `used` numbers of a random order of n rows; if used > n, several orders are joined."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 

@@ -284,7 +284,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Return the losses (K,) of predictions (K, n) on validation rows; the training rows' mean has loss 1."""
+    """Return losses (K,) of predictions (K, n) on validation rows, relative to those of a constant model."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight

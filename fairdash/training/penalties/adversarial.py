@@ -1,9 +1,9 @@
 """Adversarial penalties: neural HGR, and χ² and mutual information from estimated density ratios.
 
-An adversary network h(u, s) estimates the log density ratio ln(p(u, s) / (p(u) p(s))) by maximising the bound
-of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], where P is the joint distribution and Q the product of the
-marginal distributions (MINE, Belghazi et al., 2018). To sample from Q, the u of each row of a batch is
-combined with the s of another row.
+An adversary network h(u, s) estimates ln(p(u, s) / (p(u) p(s))) by maximising the bound of Donsker and
+Varadhan, E_P[h] − ln E_Q[eʰ], where P is the joint distribution and Q the product of the marginal
+distributions (MINE, Belghazi et al., 2018). To sample from Q, the u of each row of a batch is combined with
+the s of another row.
 """
 
 from __future__ import annotations

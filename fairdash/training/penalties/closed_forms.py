@@ -123,7 +123,7 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
 
 
 class _Kernels(torch.autograd.Function):
-    """Autograd node exp(−(line − x)²), in place, because allocation takes longer than arithmetic."""
+    """Autograd node for exp(−(line − x)²), computed in place, because allocation is slow."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:

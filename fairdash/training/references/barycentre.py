@@ -88,8 +88,8 @@ def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionEr
 Index = NDArray[np.int64]
 
 N_LEVELS = 1000
-#: Levels of the stored quantiles, from 0.0001 to 0.9999; the distance is about 0.005 in the middle, and
-#: smaller in the tails.
+#: Levels of the stored quantiles, from 0.0001 to 0.9999; neighbouring levels differ by about 0.005 in the
+#: middle, and by less in the tails.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Number of bandwidths beyond which the kernel is 0, so that it does not mix distant values of a discrete s.
 _MAX_DISTANCE = 5.0
@@ -102,8 +102,8 @@ _SLOPE_RIDGE = 1e-6
 #: Minimum absolute deviation, divided by the mean deviation; the logarithm of deviations is fitted, so they
 #: must be above 0.
 _MIN_DEVIATION = 1e-3
-#: Ranks closer to 0 or 1 are replaced by this distance, so that lines are not extrapolated beyond the rows
-#: with weight.
+#: Minimum distance of ranks from 0 and 1; ranks closer to 0 or 1 are moved to this distance, so that lines
+#: are not extrapolated beyond the rows with weight.
 _MIN_RANK = 1e-4
 
 
@@ -215,7 +215,7 @@ class Barycentre:
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # If several quantiles equal the value, the row gets the level among theirs that is nearest to 0.5.
+        # If several quantiles equal the value, the level is the one of their levels that is nearest to 0.5.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -234,8 +234,8 @@ def fit_barycentre(
     At several ranks of s, local lines with a Gaussian kernel are fitted to ŷ, which gives the mean, and to
     the logarithm of the absolute deviation from the mean. Local averages would be biased at the smallest and
     largest s, and where the distribution changes fast. The shape of the distribution, after division by the
-    deviation, is averaged locally. Finally, a constant is added so that the weighted mean of repaired
-    predictions on the calibration rows equals that of ŷ at every strength.
+    deviation, is averaged locally. Finally, a constant is added so that, at every strength, the repaired
+    predictions and ŷ have the same weighted mean on the calibration rows.
 
     Rows with equal s get the same mid-rank, and rows with equal deviations get the same mid-level (the share
     of smaller values plus half the share of equal values). Ties are not broken at random, so equal
@@ -363,11 +363,11 @@ def price_of_independence(
 
 @dataclass(frozen=True, eq=False)
 class _LocalSmoother:
-    """Smoothing of values in the calibration rows around the ranks of the nodes.
+    """Smoother that averages values of the calibration rows around the rank of each node.
 
     Kernels are functions of ranks, so that all nodes have the same number of neighbouring rows. Lines are
     functions of normal scores: ranks compress the tails of s, so a mean that is linear in s would not be
-    linear in its rank.
+    linear in the rank of s.
     """
 
     nodes: Array  # (G,) ranks
@@ -376,7 +376,7 @@ class _LocalSmoother:
     bandwidth: float
 
     def lines(self, y: Array) -> Array:
-        """Return, for each node, the value at the node of a line fitted around the node, (G,)."""
+        """Return the value at each node of a line that is fitted to the rows around the node, (G,)."""
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
@@ -429,7 +429,7 @@ def _scores(rank: Array) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """Count, for each row, the quantiles below `shape` (or, with `up_to`, at most `shape`), by bisection."""
+    """Count, by bisection, the quantiles below `shape` (with `up_to`: at most `shape`) for each row."""
     compare = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)
