@@ -64,7 +64,7 @@ class OutOfFold:
         perfect model has loss 0, and a constant model has loss 1. The loss of a candidate that diverged is
         NaN.
     diverged
-        Whether the training or the predictions of any fold were not finite, (C,).
+        Whether training or predictions of any fold gave values that are not finite, (C,).
     held_out
         For each of the F folds, the numbers of its rows.
     device
@@ -170,9 +170,9 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 class Dependence:
     """Dependence of K models' predictions or residuals on the sensitive column, with independence floors.
 
-    All arrays have the shape (K,). With several sensitive columns, the values are those of the column with
-    the largest excess over the floor. For signed measures, the values are absolute values. The values are NaN
-    if every sensitive column is constant on the measured rows.
+    All arrays have the shape (K,). With several sensitive columns, the values refer to the column with the
+    largest excess over the floor. For signed measures, the values are absolute values. The values are NaN if
+    every sensitive column is constant on the measured rows.
     """
 
     value: NDArray[np.float64]

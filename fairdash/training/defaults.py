@@ -189,10 +189,10 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     """Suggest a loss that suits the target.
 
     The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. The loss
-    is Tweedie for amounts of which at least half are zero, and for amounts with some zeros whose standard
-    deviation is at least their mean. The loss is gamma for positive amounts whose standard deviation is at
-    least their mean. If the amounts are averages over a count, such as costs per claim, a standard deviation
-    of half the mean is sufficient in both cases. For all other targets, the loss is the squared error.
+    is Tweedie for amounts of which at least half are zero, and for amounts with some zeros and a standard
+    deviation of at least the mean. The loss is gamma for positive amounts with a standard deviation of at
+    least the mean. If the amounts are averages over a count, such as costs per claim, a standard deviation of
+    half the mean is sufficient in both cases. For all other targets, the loss is the squared error.
 
     Parameters
     ----------

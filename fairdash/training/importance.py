@@ -80,7 +80,8 @@ def permutation_importance(
     rows (Breiman 2001, "Random Forests", section 10; as a property of a fitted model: Fisher, Rudin and
     Dominici 2019, "All Models are Wrong, but Many are Useful", equation 3.1). The weights of the rows do not
     affect the permutations; errors and changes of predictions are weighted means. If several features contain
-    the same information, each of them has a low importance, because the others can replace it.
+    the same information, each of these features has a low importance, because the other features can replace
+    it.
 
     Features are permuted one at a time. The computation needs memory for one copy of the rows per
     permutation, and for the predictions of all models on these copies.

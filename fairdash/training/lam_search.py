@@ -202,8 +202,9 @@ def search_lam(
     bound. If no weight meets the bound, the candidates are the weights whose excess over the floor is at most
     one standard deviation of the measure (on independent data) above the smallest excess; the search selects
     the candidate with the smallest loss. For a bound on the error, the search selects, among the weights that
-    meet the bound, the weight with the smallest excess. If several of them have no detectable dependence (at
-    most the 95 % quantile under independence), it selects the weight with the smallest loss among these.
+    meet the bound, the weight with the smallest excess. If several of these weights give no detectable
+    dependence (at most the 95 % quantile under independence), it selects the weight with the smallest loss
+    among these.
 
     Dependence is measured on the pooled out-of-fold predictions. On a single fold, with a tenth of the rows,
     even independent data would have values far above a target such as 0.05. However, pooling can hide

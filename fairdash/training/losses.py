@@ -82,7 +82,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the derivative of :meth:`unit_deviance` with respect to η, computed without autograd."""
+        """Return the derivative ∂/∂η of :meth:`unit_deviance`, in any shape, computed without autograd."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 STANDARD = "standard"
 #: Id of tariffs (:mod:`fairdash.tariff`). A run may train tariffs, networks or both.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method. It is the fastest fair method. According to measures other than its penalty, its
-#: models are as fair as those of the adversarial methods with the same error (docs/training.md).
+#: Default fair method. It is the fastest fair method. At the same error, measures other than its penalty show
+#: that its models are as fair as models of the adversarial methods (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
 #: Value of `together` for methods that combine all attributes; no table has more than this number.
 ALL = 1_000

@@ -313,7 +313,7 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """List columns and numbers of cells, such as “zone” (3), “roof” (12)."""
+    """List the names of columns, each with a number of cells, such as “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 

@@ -367,7 +367,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Add the problems of weights λ to `checks`; an empty list is valid unless weights are `needed`."""
+    """Add problems with the weights λ to `checks`; an empty list is valid unless weights are `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(lams or not needed, "lams", "There is no weight λ", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Give numbers of at least 0.")

@@ -117,7 +117,7 @@ def default_kind(dataset: Dataset) -> str:
 
 
 def kinds_for(dataset: Dataset) -> list[str]:
-    """Return the kinds whose columns the data set has, starting with the default kind."""
+    """Return the kinds of splits that the columns of the data set allow, starting with the default kind."""
     kinds = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
     return sorted(kinds, key=lambda entry: entry != default_kind(dataset))
 

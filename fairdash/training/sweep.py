@@ -253,7 +253,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the plan of a run, in which None is replaced by a value that suits the data."""
+    """Return the plan of a run; for an option that is None, the plan has a value that suits the data."""
     training = default_settings(dataset) if settings is None else settings
     chosen_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
@@ -302,7 +302,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a plan with only the first fair method and few splits, or None if this would not be shorter."""
+    """Return a plan with only the first fair method and few splits, or None if this saves no time."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -416,7 +416,7 @@ def train_sweep(
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
-    """Return whether additional models are trained, on all other rows, to predict the holdout rows.
+    """Return whether additional models are trained on all rows but the holdout rows, to predict these.
 
     For large tables, the models of the first split predict the holdout rows; they have not used these rows,
     and hardly differ from additional models. Splits by time always need additional models, because the first

@@ -109,9 +109,9 @@ def of_ranks(
 ) -> Tensor:
     """Return functions of the ranks of all columns of s (S, N, d), joined along the last axis: (S, N, q).
 
-    For values of s between those of training rows, functions are interpolated linearly; below and above the
-    training rows, functions are constant. Functions that are 0 in all rows of all splits are omitted, but at
-    least one function remains.
+    Between the values of s in the training rows, functions are interpolated linearly; below and above these
+    values, functions are constant. Functions that are 0 in all rows of all splits are omitted, but at least
+    one function remains.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = No
 
 
 def scores(mass: Array) -> Array:
-    """Return normal scores (m,) of distinct sorted values, from their shares of rows (m,)."""
+    """Return normal scores (m,) of m distinct sorted values, from the share (m,) of rows with each value."""
     from scipy.special import ndtri
 
     normal_scores: Array = ndtri(np.cumsum(mass) - mass / 2)

@@ -31,8 +31,8 @@ _RIDGE_OF_COLUMNS = 1e-4
 class PearsonPenalty(BasePenalty):
     """Penalty Ψ = |ρ(U, S)| or, for several columns of S, the multiple correlation R = √(cᵀC⁻¹c).
 
-    The vector c contains the correlations of U with the columns on a batch, and the matrix C the correlations
-    of the columns with each other. Ψ is between 0 and 1. On batches of b rows, Ψ is about √(2 / (π b)) if U
+    The vector c contains the correlations of U with the columns on a batch, and the matrix C contains the
+    correlations between the columns. Ψ is between 0 and 1. On batches of b rows, Ψ is about √(2 / (π b)) if U
     and S are independent, or √(d / b) for d columns.
     """
 
@@ -50,7 +50,7 @@ class PearsonPenalty(BasePenalty):
         weights, _ = torch.linalg.solve_ex(correlations, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
         # R is computed as cᵀα with constant α = C⁻¹c / R. Because α is optimal, a change of α does not change
-        # R to first order. At R = 0, this gradient is finite, unlike that of the square root.
+        # R to first order. At R = 0, this gradient is finite, unlike the gradient of the square root.
         root = square.detach().clamp_min(0.0).sqrt()
         return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
 
@@ -83,7 +83,7 @@ class KDEPenalty(BasePenalty):
         """Return normal quantiles of the mid-ranks.
 
         All kernels have the same bandwidth. If S had a heavy tail and were only standardised, most rows would
-        be within one bandwidth, so that differences between them would be lost.
+        be within one bandwidth, so that differences between these rows would be lost.
         """
         return normal_scores(s, train, weight)
 

@@ -25,7 +25,7 @@ _IN_PRODUCTS = 3
 
 
 def smooth_functions(mass: Array) -> Array:
-    """Return smooth functions (m, q) of the ranks of m distinct values, from their shares of rows (m,)."""
+    """Return smooth functions (m, q) of the ranks of m values, from the share (m,) of rows of each value."""
     return orthonormal(splines(axis_of(mass), count=_SPLINES), mass)
 
 

@@ -1,7 +1,8 @@
 """Published penalties, for comparison: GeDI, generalised demographic parity, expected MMD, and HSIC.
 
-All penalties here use the normal scores of one sensitive column, whereas the authors use the column without a
-transformation. U is standardised in every batch, so that the effect of λ does not depend on the units of U.
+All penalties in this module use the normal scores of one sensitive column, whereas the authors use the column
+without a transformation. U is standardised in every batch, so that the effect of λ does not depend on the
+units of U.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _DEGREE = 3
 #: with a smaller variance get no coefficient, because it would be noise. For a continuous S, the smallest
 #: ratio is 0.02, so all components are used.
 _MIN_VARIANCE_RATIO = 1e-3
-#: Number of grid lines along S, and the largest absolute value of a line in standard deviations. The distance
+#: Number of grid lines for S, and largest absolute value of a grid line in standard deviations. The distance
 #: between lines is smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
 #: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of this number
@@ -89,8 +90,8 @@ class GeDIPenalty(BasePenalty):
 class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², where L is a scaled Gaussian kernel of S and H = I − 11ᵀ / n.
 
-    As in the paper of Pérez-Suay and others (2017), U has a linear kernel. Ψ therefore detects whether the
-    mean of U depends on S, but not whether the variance of U does. The HSIC of U and S is divided by HSIC(S,
+    As in the paper of Pérez-Suay and others (2017), U has a linear kernel. Ψ therefore detects that the mean
+    of U depends on S, but not that the variance of U depends on S. The HSIC of U and S is divided by HSIC(S,
     S) (Cortes et al., 2012), so that Ψ is between 0 and 1.
     """
 

@@ -93,7 +93,7 @@ N_LEVELS = 1000
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Number of bandwidths beyond which the kernel is 0, so that it does not mix distant values of a discrete s.
 _MAX_DISTANCE = 5.0
-#: Bandwidth along s for classes, divided by the share of the rarest class. On the scale of ranks, the
+#: Bandwidth for an s with classes, divided by the share of the rarest class. On the scale of ranks, the
 #: distance between two classes is at least the share of the rarest class.
 _CLASS_BANDWIDTH = 0.1
 #: Ridge on the slope of a local line, divided by the mass of the kernel, for nodes around which all rows have
@@ -329,9 +329,10 @@ def price_of_independence(
     r"""Return :math:`E[(f - f^*)^2]`, the minimum increase of the squared error under demographic parity.
 
     Let f(x, s) = E[y | x, s]. The mean squared error of every prediction that is independent of s, whether or
-    not it uses s, is at least that of f plus the price of independence. By Theorem 2.3 (Chzhen et al., 2020),
-    this price is the variance, in Wasserstein-2 distance, of the conditional distributions of f. For
-    predictions of a fitted model instead of f, the result is an estimate of the price.
+    not it uses s, is at least the mean squared error of f plus the price of independence. By Theorem 2.3
+    (Chzhen et al., 2020), this price is the variance, in Wasserstein-2 distance, of the conditional
+    distributions of f. For predictions of a fitted model instead of f, the result is an estimate of the
+    price.
 
     Parameters
     ----------

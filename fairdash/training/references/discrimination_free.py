@@ -34,7 +34,7 @@ def sensitive_nodes(
     If there are at most `max_nodes` distinct values, these values are the nodes, and averages over s are
     exact. Otherwise, the rows, sorted by s, are divided into groups with equal shares of the rows (up to
     ties), and the nodes are the means of s in the groups. The average of f over these nodes is exact if f is
-    linear in s. In general, its error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the
+    linear in s. In general, the error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the
     variance of s within groups, which decreases with the square of the number of groups. A jump of f in s, as
     in a tree, adds an error of at most twice the height of the jump divided by `max_nodes`.
 

@@ -1,4 +1,4 @@
-"""Repair of prices, or of their errors, with one or several sensitive attributes s.
+"""Repair of prices, or of the errors of prices, with respect to one or several sensitive attributes s.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -97,7 +97,7 @@ class Repair:
     steps
         Steps, in the order in which they are applied.
     of_errors
-        Whether errors ŷ − y are repaired; the repair then subtracts the average error at each s.
+        Whether errors ŷ − y are repaired; the repair then subtracts the average error for each s.
     offset, factor
         Number to add to prices, and number by which the result is multiplied, so that the mean price of the
         calibration rows does not change.
@@ -159,12 +159,12 @@ def fit_repair(
     ----------
     y_pred : (n,) array
         Prices of the model that is to be repaired. Prices of a similar model are not sufficient, because
-        random dependence on s differs between models.
+        dependence on s that arises by chance differs between models.
     s : (n, d) array
         Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
         Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
-        can only correct the average error at each s, not the spread of the errors.
+        can only correct the average error for each s, not the spread of the errors.
     classes
         Whether each column of s contains class codes, or None if no column does.
     sample_weight : (n,) array, optional
