@@ -181,7 +181,7 @@ _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
 #: Amounts are treated as skewed if their standard deviation is at least this multiple of their mean. The
 #: ratio is 1 for an exponential distribution.
 _MIN_VARIATION = 1.0
-#: The same limit for averages of several claims, which vary less than single claims.
+#: Limit of the same ratio for averages of several claims; averages vary less than single claims.
 _MIN_VARIATION_OF_AVERAGES = 0.5
 
 

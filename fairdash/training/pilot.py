@@ -46,14 +46,14 @@ def find_lams(
     device: str,
     progress: Callable[[float], None] | None = None,
 ) -> Array | None:
-    """Find weights λ at which a method's dependence is evenly spaced down to the independence floor.
+    """Find weights λ for which the dependence of predictions falls in even steps to the independence floor.
 
     Parameters
     ----------
     split
-        Split. The pilot's models are trained on the training rows of this split. Their dependence is measured
-        on the validation rows or, if there are none, on a fifth of the training rows. If there are many rows,
-        a random sample is used.
+        Split. The pilot's models are trained on the training rows of this split. The dependence of these
+        models is measured on the validation rows or, if there are none, on a fifth of the training rows. If
+        there are many rows, a random sample is used.
     method, settings
         Method and settings of the models, which are trained at each of :data:`PILOT_LAMS`. The numbers of
         epochs and rows per batch in `settings` are replaced by numbers that suit the pilot.

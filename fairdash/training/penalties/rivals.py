@@ -73,8 +73,8 @@ class GeDIPenalty(BasePenalty):
 
     Ψ is at least 0 and has no upper bound. The penalty is the generalised disparate impact of Giuliani,
     Misino and Lombardi (2023), where α minimises ‖F(S) α − U‖² with centred columns. The covariances of U
-    with the powers of S are computed on the batch, and the covariance matrix of the powers on all training
-    rows.
+    with the powers of S are computed on the batch; the covariance matrix of the powers is computed on all
+    training rows.
     """
 
     @staticmethod

@@ -153,7 +153,8 @@ class Barycentre:
 
         For a given s, the distributions of repaired predictions at all strengths form the Wasserstein
         geodesic from the distribution of ŷ to the common distribution. At fixed s and strength, the repaired
-        prediction increases with ŷ. At fixed s and ŷ, it is a linear function of the strength.
+        prediction increases with ŷ. At fixed s and ŷ, the repaired prediction is a linear function of the
+        strength.
 
         Parameters
         ----------
