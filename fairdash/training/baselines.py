@@ -26,8 +26,8 @@ from fairdash.utils.trees import boosted_trees
 
 #: Maximum number of trees; held-out rows determine how many trees are used.
 MAX_TREES = 150
-#: Number of trees that are added before the loss on held-out rows is computed again, and number of added
-#: trees after which training stops if they have not reduced this loss.
+#: The loss on held-out rows is computed each time that TREES_PER_CHECK trees have been added. Training stops
+#: if the last PATIENCE trees have not reduced this loss.
 TREES_PER_CHECK, PATIENCE = 40, 30
 #: Candidate weights of the ridge penalty, per row, from almost no penalty to an almost constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -67,8 +67,8 @@ def train_baselines(
     ----------
     splits
         Splits of the run. The ridge penalty and the number of trees are selected on validation rows. If a
-        split has no validation rows, they are selected on a fifth of its training rows (whole groups, if the
-        data set has groups), and the selected model is then fitted to all training rows.
+        split has no validation rows, a fifth of its training rows (whole groups, if the data set has groups)
+        is used for the selection, and the selected model is then fitted to all training rows.
     random_state
         Seed of the held-out rows and of the trees.
     leave_out
@@ -103,7 +103,7 @@ def train_baselines(
 def _of_split(
     dataset: Dataset, split: Split, loss: Loss, random_state: int, *, leave_out: Collection[str]
 ) -> Found:
-    """Return the predictions (n,) of each baseline, by the id of the baseline."""
+    """Return a dict from the id of each baseline to the predictions (n,) of the baseline."""
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
     predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
@@ -127,7 +127,7 @@ def _of_split(
 def _price_factor(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
-    """Return the factor that scales a price to the target's mean, or 1 if a factor is not meaningful."""
+    """Return the factor that scales a price to the target's mean; 1 without a log link or a positive mean."""
     mean, target_mean = np.average(price, weights=weight), np.average(y, weights=weight)
     return float(target_mean / mean) if loss.has_log_link and mean > 0 and target_mean > 0 else 1.0
 
@@ -154,7 +154,7 @@ def linear_predictions(
 
 
 def _model(loss: Loss) -> Any:
-    """Return the linear model of scikit-learn for a loss."""
+    """Return an unfitted linear model of scikit-learn that minimises the given loss."""
     from sklearn.linear_model import Ridge, TweedieRegressor
 
     if not loss.has_log_link:

@@ -88,8 +88,8 @@ class Repeated:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording does not compute anything. If the step itself is wrong, its error is raised by the
-                # call below.
+                # Recording does not compute anything. If the step itself is wrong, the call below raises the
+                # error.
                 log.info("The step could not be recorded: %s", error)
                 self.recording_failed = True
         self._runs += 1

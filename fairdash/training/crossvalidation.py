@@ -1,8 +1,8 @@
 """Comparison of settings on held-out rows, by cross-validation or within the splits of a run.
 
-No weight decay suits every table: one that suits a few hundred rows with a strong signal makes a model of
-rare claims constant. Every run therefore first trains standard networks with several weight decays, and each
-split uses the weight decay with the smallest loss on its validation rows, not on test rows.
+No weight decay suits every table: a weight decay that suits a few hundred rows with a strong signal makes the
+predictions of rare claims constant. Every run therefore first trains standard networks with several weight
+decays, and each split uses the weight decay with the smallest loss on its validation rows, not on test rows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class OutOfFold:
         perfect model has loss 0, and a constant model has loss 1. The loss of a candidate that diverged is
         NaN.
     diverged
-        Whether the training or the predictions of any fold were not finite, (C,).
+        Whether training or predictions of any fold gave values that are not finite, (C,).
     held_out
         For each of the F folds, the numbers of its rows.
     device
@@ -120,7 +120,7 @@ def cross_validate(
     stacks: dict[tuple[object, ...], int] = {}
     for model in candidates:
         stacks.setdefault((model.method, model.settings.stack_key), len(stacks))
-    # Models that can be trained together, and models of the same fold, are adjacent.
+    # Models that can be trained together are adjacent and, among these, models of the same fold.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
@@ -154,8 +154,8 @@ def cross_validate(
 
 
 def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
-    """Return the candidate with epochs that give the same number of steps on a fold as on all rows."""
-    # With early stopping, a model for all rows is trained without the rows held out for early stopping.
+    """Return the candidate with more epochs: training on a fold then takes as many steps as on all rows."""
+    # With early stopping, some rows are held out, so the model for all rows is trained on fewer rows.
     n_learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
     return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=fewest))
@@ -170,9 +170,9 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 class Dependence:
     """Dependence of K models' predictions or residuals on the sensitive column, with independence floors.
 
-    All arrays have the shape (K,). With several sensitive columns, the values are those of the column with
-    the largest excess over the floor. For signed measures, the values are absolute values. The values are NaN
-    if every sensitive column is constant on the measured rows.
+    All arrays have the shape (K,). With several sensitive columns, the values refer to the column with the
+    largest excess over the floor. For signed measures, the values are absolute values. The values are NaN if
+    every sensitive column is constant on the measured rows.
     """
 
     value: NDArray[np.float64]
@@ -181,7 +181,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """Return the values minus the floors, (K,), which may be below 0 by chance."""
+        """Return the values minus the floors, (K,); such a difference may be below 0 by chance."""
         return self.value - self.floor
 
 
@@ -255,19 +255,19 @@ def dependence_out_of_fold(
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure the dependence of candidates on pooled out-of-fold predictions, corrected for cancellation.
 
-    Pooling the folds gives enough rows for a low independence floor. However, if models are nearly constant,
-    the models of different folds may depend on the sensitive column in different ways that cancel. The excess
-    over the floor is therefore also measured within each fold. If the mean excess within folds is larger than
-    the pooled excess by more than two standard errors, it replaces the pooled excess. `run_step` stores each
-    measurement.
+    Pooling the folds gives enough rows for a low independence floor. However, the models of different folds,
+    if they are nearly constant, may depend on the sensitive column in different ways that cancel when the
+    folds are pooled. The excess over the floor is therefore also measured within each fold. If the mean
+    excess within folds is larger than the pooled excess by more than two standard errors, it replaces the
+    pooled excess. `run_step` stores each measurement.
 
     Returns
     -------
     Dependence
         Dependence of each candidate, with the floor of the pooled folds.
     (C,) array of bool
-        Whether the mean excess within folds replaced the pooled excess. This is False if a fold has fewer
-        than :data:`ENOUGH_ROWS` rows, or too few groups to permute.
+        Whether the mean excess within folds replaced the pooled excess; always False if a fold has fewer than
+        :data:`ENOUGH_ROWS` rows, or too few groups to permute.
     """
     measured = partial(
         dependence_of,
@@ -319,7 +319,7 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Return, for each fold, the rows on which it is scored, and the split with its training rows."""
+    """Return the rows of each fold on which models are scored, and the split of each fold."""
     n_rows = dataset.n_rows
     # Each fold needs at least two rows for scoring and some rows for training and early stopping.
     if n_rows < max(2 * n_folds, 20):
@@ -444,7 +444,7 @@ def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tupl
 
 
 def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> TrainingSettings:
-    """Return settings for a model on all rows, with the smallest mean loss over splits among candidates."""
+    """Return the candidate settings with the smallest mean loss over the splits, for a model of all rows."""
     means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
     lr, decay, _ = means.loc[means["loss"].idxmin()]
     return replace(settings, lr=float(lr), weight_decay=float(decay))

@@ -167,7 +167,7 @@ class OutOfMemoryError(Exception):
 
 
 def memory_error() -> DeviceError:
-    """Return the error for the user if a single model does not fit in memory."""
+    """Return an error that tells the user that not even one model fits in memory."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",

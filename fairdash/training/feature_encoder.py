@@ -1,4 +1,4 @@
-"""Encoder that converts the columns of a table to inputs of a network, and that consists of plain data.
+"""Encoder that converts the columns of a table to inputs of a network, and contains only plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})
@@ -8,7 +8,7 @@
 
 Embeddings of numbers follow Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in
 tabular deep learning”. Each embedding function is linear between knots and constant beyond the outer knots,
-so its knots and the values at the knots describe it.
+so it is stored as its knots and its values at the knots.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class FeatureEncoder:
     categories
         Names of the categorical and text columns.
     levels
-        Levels of each categorical column. Every level has an output column. For missing cells and unknown
-        levels, all output columns of the category are 0.
+        Levels of each categorical column. Every level has an output column. If a cell is missing or has an
+        unknown level, all output columns of the categorical column are 0.
     knots, heights
         Knots (q, m) and values at the knots (q, m, d) of d embedding functions per number
         (:mod:`fairdash.training.feature_encoder`), or None without an embedding.
@@ -72,8 +72,8 @@ class FeatureEncoder:
 
         Medians, means and scales are computed from the rows with numbers `rows`, or from all rows if it is
         None. The levels of a column are the categories of its dtype or, for other dtypes, all values in the
-        column. All splits of a table therefore have the same number of outputs, whichever levels appear in
-        their training rows, and their models can be trained together.
+        column. The encoders of all splits therefore have the same number of outputs, even if training rows of
+        a split lack some levels, and the models of all splits can be trained together.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
-        """Fit the conversion to the targets of training rows, (n,); a constant target keeps its unit."""
+        """Fit the conversion to training targets (n,); with squared error, a constant target has unit 1."""
         mean = float(np.average(y, weights=sample_weight))
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)
@@ -267,7 +267,7 @@ def _mid_ranks(share: Array) -> Array:
 
 
 def _scores(values: Array, share: Array) -> tuple[Array, Array]:
-    """Return an embedding by normal scores of the mid-ranks, scaled to mean 0 and variance 1."""
+    """Return an embedding with one function: normal scores of mid-ranks, scaled to mean 0 and variance 1."""
     from scipy.special import ndtri
 
     middle = _mid_ranks(share)
@@ -281,11 +281,11 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
 
 
 def _bins(values: Array, share: Array) -> tuple[Array, Array]:
-    """Return an embedding by one function per quantile bin: 0 below, 1 above, linear within, then centred."""
+    """Return one function per quantile bin: 0 below the bin, 1 above it, linear within it, then centred."""
     edges = np.searchsorted(_mid_ranks(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
-    # If a knot is repeated, the function jumps there, so that a frequent number differs from smaller numbers.
+    # At a repeated knot, a function jumps, so a frequent number is encoded differently from smaller numbers.
     at_values = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
     return knots, heights - share @ at_values
 

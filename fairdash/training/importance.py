@@ -23,8 +23,8 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Maximum number of test rows. Noise is proportional to 1 / √(number of rows), and time to the number of
-#: rows.
+#: Maximum number of test rows. The noise is proportional to 1 / √(number of rows); the time is proportional
+#: to the number of rows.
 MAX_ROWS = 2_000
 #: Number of permutations over which the importance is averaged.
 N_PERMUTATIONS = 3
@@ -32,7 +32,7 @@ N_PERMUTATIONS = 3
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """Test rows and permutations for the importance; all models of a split use the same ones.
+    """Test rows and permutations for the importance, which are the same for all models of a split.
 
     Parameters
     ----------
@@ -78,9 +78,10 @@ def permutation_importance(
 
     The importance of a feature is the increase of the loss when the feature's cells are permuted among the
     rows (Breiman 2001, "Random Forests", section 10; as a property of a fitted model: Fisher, Rudin and
-    Dominici 2019, "All Models are Wrong, but Many are Useful", equation 3.1). Permutations do not depend on
-    the weights of the rows, but errors and changes are weighted means. If several features contain the same
-    information, each of them has a low importance, because the others can replace it.
+    Dominici 2019, "All Models are Wrong, but Many are Useful", equation 3.1). The weights of the rows do not
+    affect the permutations; errors and changes of predictions are weighted means. If several features contain
+    the same information, each of these features has a low importance, because the other features can replace
+    it.
 
     Features are permuted one at a time. The computation needs memory for one copy of the rows per
     permutation, and for the predictions of all models on these copies.
@@ -94,7 +95,8 @@ def permutation_importance(
     y, weight : (K, m) arrays
         Target and weight of the rows that each model predicts.
     of_average : (K,) array
-        Mean squared error of the average of the training rows, by which errors are divided.
+        Mean squared error of predicting the average of the training rows; all errors are divided by this
+        number.
     blocks
         For each feature, the slice of its columns in x.
     shuffles

@@ -52,7 +52,7 @@ class Target:
     kind
         ``"measure"``: the measure must be at most `at_most`. ``"excess"``: the measure must exceed its
         independence floor, the mean value of the estimator if the sensitive column is permuted, by at most
-        `at_most`. ``"error"``: the error of the model must be at most ``1 + at_most`` times that of the
+        `at_most`. ``"error"``: the error of the model must be at most ``1 + at_most`` times the error of the
         standard model.
     at_most
         Upper bound, a finite number of at least 0.
@@ -180,11 +180,11 @@ class LamSearch(SearchPlan):
 
     @property
     def measure(self) -> str:
-        """Return the id of the measure of the target or, for a target without a measure, of the method."""
+        """Return the id of the target's measure or, if the target has no measure, of the method's measure."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: Name of the class of the result for users in notebooks.
+#: Alias of SearchResult, under which notebooks import it.
 LamChoice = SearchResult
 
 
@@ -199,29 +199,30 @@ def search_lam(
     """Find the weight λ that meets the target of `plan`, by cross-validation.
 
     For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
-    bound. If no weight meets the bound, it selects the weight with the smallest loss among those whose excess
-    over the floor is larger than the smallest excess by at most the standard deviation of the measure on
-    independent data. For a bound on the error, the search selects, among the weights that meet the bound, the
-    weight with the smallest excess. If several of them have no detectable dependence (at most the 95 %
-    quantile under independence), it selects the weight with the smallest loss among these.
+    bound. If no weight meets the bound, the candidates are the weights whose excess over the floor is at most
+    one standard deviation of the measure (on independent data) above the smallest excess; the search selects
+    the candidate with the smallest loss. For a bound on the error, the search selects, among the weights that
+    meet the bound, the weight with the smallest excess. If several of these weights give no detectable
+    dependence (at most the 95 % quantile under independence), it selects the weight with the smallest loss
+    among these.
 
     Dependence is measured on the pooled out-of-fold predictions. On a single fold, with a tenth of the rows,
     even independent data would have values far above a target such as 0.05. However, pooling can hide
     dependence, because nearly constant models of different folds may depend on the sensitive column in
-    different ways. If dependence within folds is clearly higher, its mean is used
+    different ways. If the mean dependence within folds is clearly higher, the search uses this mean
     (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On the Crime data, where the folds'
-    models are similar, the HGR_KDE of rows drawn from all folds differed by at most 0.016 from that of the
-    same number of rows from one fold. Values refer to the number of rows in `rows`; with fewer rows, an
+    models are similar, the HGR_KDE of rows drawn from all folds differed by at most 0.016 from the HGR_KDE of
+    as many rows from one fold. The results are valid for the number of rows in `rows`; with fewer rows, an
     estimator has a higher floor.
 
     The frame has one row per weight in ascending order, starting with the standard model (λ = 0). Its columns
     are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; a perfect model has 0,
     a constant model 1; each fold's model is trained for the same number of steps as a model on all rows);
-    ``increase`` (of the loss relative to that of the standard model); ``dependence`` by `measure`; ``floor``
-    and ``floor_q95`` (mean and 95 % quantile of the measure if the sensitive column is permuted); ``excess``
-    of the dependence over the floor; ``diluted`` (whether pooling hid dependence, so that ``dependence`` and
-    ``excess`` are based on values within folds); ``meets`` (whether the model meets the target); and
-    ``diverged``.
+    ``increase`` (relative increase of the loss over the loss of the standard model); ``dependence`` by
+    `measure`; ``floor`` and ``floor_q95`` (mean and 95 % quantile of the measure if the sensitive column is
+    permuted); ``excess`` of the dependence over the floor; ``diluted`` (whether pooling hid dependence, so
+    that ``dependence`` and ``excess`` are based on values within folds); ``meets`` (whether the model meets
+    the target); and ``diverged``.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """Return the weights that a pilot finds, or the plan's weights if there is no dependence to reduce."""
+    """Return weights found by a pilot training, or the plan's weights if there is no dependence to reduce."""
     every = np.arange(dataset.n_rows)
     lams = find_lams(
         dataset,
@@ -331,8 +332,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # Differences between weights are ignored if they are below the standard deviation on independent
-        # data.
+        # Differences in excess are ignored if they are smaller than the measure's standard deviation on
+        # independent data.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
@@ -379,7 +380,7 @@ def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
 
 
 def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
-    """Return the weights of a second round, or none if no two neighbours differ in meeting the target."""
+    """Return weights between two neighbours of which only one meets the target; [] if there are none."""
     checked = _with_target_met(frame, plan.target)
     lams = checked["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])

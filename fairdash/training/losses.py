@@ -1,8 +1,8 @@
 """Losses: the squared error, and deviances of the Tweedie family for prices and counts.
 
 A network returns a number η. For squared error, the prediction is μ = η. For the other losses, the prediction
-is μ = exp(η), so that prices are positive and the effects of features multiply. Losses are divided by the
-loss of a constant model, which predicts the (weighted) mean of the training rows. The constant model
+is μ = exp(η), so that prices are positive and the effects of features are multiplied. Losses are divided by
+the loss of a constant model, which predicts the (weighted) mean of the training rows. The constant model
 therefore has loss 1, and a perfect model has loss 0.
 """
 
@@ -55,15 +55,15 @@ class Loss:
 
     @property
     def of_trees(self) -> str:
-        """Return the loss of boosted trees in scikit-learn (Poisson for Tweedie; both predict the mean)."""
+        """Return scikit-learn's loss for trees: Poisson replaces Tweedie, because both predict the mean."""
         return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
 
     def prediction(self, eta: Numbers) -> Numbers:
-        """Return the predictions μ at outputs η of a network, in any shape."""
+        """Return the predictions μ for outputs η of a network, in any shape."""
         return _exp(eta) if self.has_log_link else eta
 
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the deviance of each row at outputs η of a network, in any shape; 0 if μ = y, else larger.
+        """Return the deviance (0 if μ = y, otherwise positive) of each output η of a network, in any shape.
 
         The deviance of the squared error is the squared error. The deviances of other losses include the
         usual factor 2, as in scikit-learn's ``mean_tweedie_deviance``.
@@ -82,7 +82,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the derivative of :meth:`unit_deviance` by η, in any shape, computed without autograd."""
+        """Return the derivative ∂/∂η of :meth:`unit_deviance`, in any shape, computed without autograd."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
@@ -102,7 +102,7 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Return the weighted mean deviance of y (n,) and y_pred (n,), as scikit-learn does."""
+        """Return the weighted mean deviance of y (n,) and y_pred (n,), as defined in scikit-learn."""
         # Input checks as in scikit-learn would take most of the time if they ran after each boosted tree.
         deviances = self.deviances(np.asarray(y), np.asarray(y_pred))
         return float(np.average(deviances, weights=sample_weight))
@@ -139,7 +139,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> list[float]:
-        """Return :meth:`relative` for the predictions of K models, (K, n)."""
+        """Return the results of :meth:`relative` for the predictions (K, n) of K models."""
 
         def mean(values: NDArray[np.float64]) -> float:
             return float(np.average(self.deviances(y[rows], values)[0], weights=weight[rows]))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 STANDARD = "standard"
 #: Id of tariffs (:mod:`fairdash.tariff`). A run may train tariffs, networks or both.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method. It is the fastest fair method. According to measures other than its penalty, its
-#: models are as fair as those of the adversarial methods with the same error (docs/training.md).
+#: Default fair method. It is the fastest fair method. At the same error, measures other than its penalty show
+#: that its models are as fair as models of the adversarial methods (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: Value of `together` for methods that use all attributes together; no table has more attributes.
+#: Value of `together` for methods that combine all attributes; no table has more than this number.
 ALL = 1_000
 
 
@@ -45,9 +45,8 @@ class Method:
     multivariate
         Whether the method accepts several sensitive columns at once.
     together
-        Maximum number of sensitive attributes whose combination the penalty uses: it detects that predictions
-        depend on a combination of this number of attributes, even if they depend on none of the attributes
-        alone.
+        Maximum number of sensitive attributes that the penalty combines: it detects dependence of predictions
+        on a combination of this number of attributes, even if predictions depend on no single attribute.
     adversarial
         Whether the penalty trains adversary networks, for which a plan has separate settings.
     selection_measure
@@ -244,7 +243,7 @@ class ModelKey:
         method, λ = 0 means the standard model.
     low, high
         Weights λ of the two models in a blend, below and above `lam`; for a trained model, both are `lam`.
-        They are determined by the plan and `lam`, so keys with the same method and λ are equal.
+        The plan and `lam` determine these two weights, so keys with the same method and λ are equal.
     share
         Share of the model with weight `high` in the blend, from 0 to below 1; 0 for a trained model.
     """
@@ -300,7 +299,7 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Explain which dependence on combinations of attributes a method of :data:`PATHS` may not remove.
+    """Explain which dependence on combinations of attributes may remain with a method of :data:`PATHS`.
 
     The text is empty if the method uses combinations of all attributes.
     """

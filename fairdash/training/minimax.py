@@ -27,7 +27,7 @@ _MIN_STEPS_PER_EPOCH = 8
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of each split or, after :meth:`Tables.distribute`, of each model.
+    """Mini-batch with the rows of each split or, after :meth:`Tables.distribute`, of each model.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Tables:
 
 
 class Batches:
-    """Mini-batches of an epoch, drawn on the host and selected on the device on which the rows are stored.
+    """Mini-batches of an epoch: the host draws row numbers, and the device that stores the rows selects them.
 
     All values that change from step to step are stored on the device, so that :meth:`take` can be recorded:
     row numbers of the epoch, number of the step and random numbers for dropout.
@@ -185,7 +185,7 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` row numbers of one random order of n rows, or of several orders if used > n."""
+    """Return the first `used` numbers of a random order of n rows; if used > n, several orders are joined."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
@@ -206,7 +206,7 @@ class MinimaxTrainer:
     objective, loss
         Objective, which defines U, and loss, which measures the error.
     scale
-        Losses of the constant models, (K,), by which losses are divided.
+        Losses of the constant models, (K,); every model's loss is divided by that number.
     lr, weight_decay, adversary_lr
         Learning rates and weight decays of the optimisers, (K,).
     adversary_steps
@@ -282,7 +282,7 @@ class MinimaxTrainer:
         return mean / self.scale
 
     def _step_adversaries(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Update the adversaries at fixed u, and return Ψ (K,) before their last step, and λ ∂Ψ/∂u.
+        """Update the adversaries for fixed u; return Ψ (K,) before the adversaries' last step, and λ ∂Ψ/∂u.
 
         As in the algorithms of the supplement, the predictor and the last step of the adversary use the same
         Ψ. If the adversary makes several steps, the earlier steps use different parts of the batch.

@@ -118,7 +118,7 @@ def train_models(
         Models to train; ``model.split`` is an index into `splits`. Adjacent models with the same method and
         ``settings.stack_key`` are trained together.
     random_state
-        Seed of the mini-batches. The seeds of initial weights are those of `models`.
+        Seed of the mini-batches. Each entry of `models` contains the seed of its initial weights.
     importance
         Whether to compute the permutation importance of features for each model; every split then needs test
         rows.
@@ -129,7 +129,7 @@ def train_models(
         :class:`fairdash.errors.Cancelled`.
     run_step
         Function that runs steps, or returns their stored results (:class:`fairdash.jobs.steps.StepRunner`).
-        The division into stacks and every leg of a stack are steps.
+        The division into stacks is one step, and every leg of a stack is another step.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def train_models(
         Raised if there are several sensitive columns and a method accepts only one, or if `patience` is set
         and a split has no validation rows.
     DeviceError
-        Raised if memory is too small, even if a stack is divided into halves.
+        Raised if memory is too small even for half of a stack.
     """
     started = time.monotonic()
     _check(dataset, splits, models)
@@ -165,7 +165,7 @@ def train_models(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
-    # Each stack writes its predictions into one array, because concatenation would need twice the memory.
+    # All stacks write their predictions into the same array; concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
     done, is_halved = 0.0, False
 
@@ -284,7 +284,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Return the losses (K,) of predictions (K, n) on validation rows; the training rows' mean has loss 1."""
+    """Return losses (K,) of predictions (K, n) on validation rows, relative to those of a constant model."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight

@@ -1,4 +1,4 @@
-"""Pilot training, which selects weights λ between the standard model and the independence floor.
+"""Pilot training, which selects weights λ whose models range from standard to independent predictions.
 
 The weight λ has no natural scale: λ = 0.25 removes all dependence from a model of rare claims, whereas λ = 5
 does not remove it from a model of household incomes. The pilot therefore selects the weights of a plan so
@@ -27,7 +27,7 @@ from fairdash.utils.seeds import Stream, rng_of
 
 #: Weights λ with which a pilot trains models, from 0.003 to 30.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Maximum number of rows on which a pilot trains, and maximum number on which it measures dependence.
+#: Maximum number of training rows of a pilot, and maximum number of rows for measuring dependence.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -46,13 +46,14 @@ def find_lams(
     device: str,
     progress: Callable[[float], None] | None = None,
 ) -> Array | None:
-    """Find weights λ at which a method's dependence is evenly spaced down to the independence floor.
+    """Find weights λ for which the dependence of predictions falls in even steps to the independence floor.
 
     Parameters
     ----------
     split
-        Split. Models are trained on its training rows, and their dependence is measured on its validation
-        rows or, without validation rows, on a fifth of its training rows. Large sets of rows are sampled.
+        Split. The pilot's models are trained on the training rows of this split. The dependence of these
+        models is measured on the validation rows or, if there are none, on a fifth of the training rows. If
+        there are many rows, a random sample is used.
     method, settings
         Method and settings of the models, which are trained at each of :data:`PILOT_LAMS`. The numbers of
         epochs and rows per batch in `settings` are replaced by numbers that suit the pilot.
@@ -108,7 +109,7 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """Return the result of :func:`find_lams` from predictions (L, n) at `lams` (L,); the first is 0.
+    """Return the result of :func:`find_lams` from predictions (L, n) for weights `lams` (L,) that start at 0.
 
     Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with
     the selection measure of the method.
@@ -137,7 +138,7 @@ def is_auto(lams: Sequence[float] | str) -> bool:
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
-    """Return weights λ at which dependence is evenly spaced between that of the standard model and the floor.
+    """Return weights λ for evenly spaced levels of dependence, from the standard model to the floor.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
 
 
 def _with_added_lam(lams: Sequence[float]) -> list[float]:
-    """Return the weights and one more, in the middle of the widest gap or, without a gap, at the end."""
+    """Return the weights with one weight added in the widest gap or, if there is no gap, at the end."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
@@ -187,7 +188,7 @@ def _with_added_lam(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return the data set and the split of a pilot, with at most `most` training rows."""
+    """Return a data set and a split for a pilot training with at most `most` training rows."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

@@ -30,7 +30,7 @@ class SweepProgress:
         has loss 1) and ``dependence`` (penalty Ψ on training batches). The values are means over the models
         with this λ that are trained together; other models with the same λ get separate rows.
     device
-        Name of the device that trains, as in torch.
+        Torch's name of the device used for training.
     """
 
     phase: str

@@ -47,7 +47,7 @@ _DEFAULT = TrainingSettings()
 class FairRegressor(RegressorMixin, BaseEstimator):
     """Neural network with a penalty on the dependence of predictions, or residuals, on sensitive features.
 
-    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss divided by that of the
+    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss divided by the loss of the
     constant model. Ψ is the measure with which the method penalises dependence between U (see `objective`)
     and the sensitive features s. λ = 0 gives the standard network; a larger λ gives a fairer and less
     accurate network.
@@ -301,7 +301,7 @@ _KIND = "fairdash.FairRegressor"
 _FORMAT = 2
 #: Fitted attributes whose values are numbers or text.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
-#: Arrays of the encoder; without an embedding, the encoder has only the first three.
+#: Arrays of the encoder; an encoder without an embedding has only the first three arrays.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 

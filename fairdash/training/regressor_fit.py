@@ -1,4 +1,4 @@
-"""Checks of the inputs of an estimator's fit and predict, and training of its model."""
+"""Checks of the data that an estimator's fit and predict receive, and training of the estimator's model."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def rows_to_fit(
     Parameters
     ----------
     model
-        Estimator with `lam` and `sensitive_columns`. The function sets its attributes ``n_features_in_``,
-        ``feature_names_in_`` and ``sensitive_names_``.
+        Estimator with `lam` and `sensitive_columns`. The function sets the estimator's attributes
+        ``n_features_in_``, ``feature_names_in_`` and ``sensitive_names_``.
     method
         Method whose penalty is used if ``model.lam`` is above 0.
     option
@@ -274,7 +274,7 @@ def rows_to_predict(
     Parameters
     ----------
     model
-        Fitted estimator. The columns in its ``sensitive_names_`` may be missing in X.
+        Fitted estimator. X may lack the columns in the ``sensitive_names_`` of the estimator.
     columns
         Columns that the model uses, by name or by position.
     numbers
@@ -313,7 +313,7 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """List columns and numbers of cells, such as “zone” (3), “roof” (12)."""
+    """List the names of columns, each with a number of cells, such as “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 

@@ -86,7 +86,7 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Return `base` with every combination of the values; an invalid value raises an OptionError."""
+        """Return one copy of `base` per combination of the values; an invalid value raises an OptionError."""
         names = [setting.name for setting in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
@@ -190,11 +190,11 @@ def search_settings(
 
     The score of a candidate is **loss + λ · excess dependence**; a smaller score is better. The score
     corresponds to the training objective, but is computed on held-out rows and with a measure that training
-    does not minimise (``selection_measure`` of the method), so that networks gain nothing if only their
-    penalty fails to detect dependence. The loss is divided by that of a constant model. The excess is the
-    dependence minus the independence floor on the same rows, or 0 if the difference is negative, so that
-    noise is not rewarded. For ``"standard"``, the score is the loss. Candidates that diverge in a fold are
-    never selected.
+    does not minimise (``selection_measure`` of the method), so that a network gets no better score for
+    dependence that its penalty fails to detect. The loss is divided by the loss of a constant model. The
+    excess is the dependence minus the independence floor on the same rows, or 0 if the difference is
+    negative, so that noise is not rewarded. For ``"standard"``, the score is the loss. Candidates that
+    diverge in a fold are never selected.
 
     The frame has one row per candidate, from best to worst, with these columns: ``hidden`` (such as
     "32-16-8"), ``dropout``, ``lr``, ``weight_decay``; ``loss`` (a perfect model has 0, a constant model 1),

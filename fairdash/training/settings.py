@@ -176,7 +176,7 @@ class TrainingSettings:
         return batches_per_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings whose number of steps on `on` rows equals that of these settings on `n_rows` rows.
+        """Return settings that lead to as many steps on `on` rows as these settings on `n_rows` rows.
 
         The numbers of epochs, of warm-up epochs and of epochs of patience are multiplied by the same factor
         and rounded.
@@ -203,8 +203,8 @@ class TrainingSettings:
 #: number of steps stays the same.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Number of rows of a mini-batch that each step of an adversary before the last step uses; successive steps
-#: use different rows.
+#: Number of rows that each adversary step except the last one uses from a mini-batch; successive steps use
+#: different rows.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Ratio of the number of epochs to the number of warm-up epochs.
@@ -273,8 +273,8 @@ def _power_of_2(value: float) -> int:
 def batches_per_epoch(n_rows: int, batch_size: int) -> int:
     """Return the number of full mini-batches in `n_rows` rows, at least 1.
 
-    A smaller last mini-batch would have noisier means and variances, so its rows are left out until the next
-    epoch.
+    A smaller last mini-batch would have noisier means and variances, so the rows left over are not used in
+    this epoch.
     """
     return max(n_rows // batch_size, 1)
 
@@ -321,8 +321,8 @@ class Architecture:
     activation
         Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
-        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of the inputs that are added to the
-        standardised value of each number, or None if no inputs are added.
+        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of further inputs besides the standardised
+        value of each number, or None if there are no further inputs.
     source
         Publication of the architecture.
     """
@@ -367,7 +367,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Add the problems of weights λ to `checks`; an empty list is valid unless weights are `needed`."""
+    """Add problems with the weights λ to `checks`; an empty list is valid unless weights are `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(lams or not needed, "lams", "There is no weight λ", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Give numbers of at least 0.")

@@ -50,7 +50,7 @@ def train_single(
     validation: NDArray[np.int64],
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train one model on checked rows; without s, or with λ = 0, this is the standard network.
+    """Train one model on checked rows; without s, or with λ = 0, the result is the standard network.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from fairdash.utils.seeds import Stream, rng_of
 Rows = NDArray[np.int64]
 
 RANDOM, GROUP, TIME = "random", "group", "time"
-#: Share of the rows by which the test window of a split by time is earlier than that of the previous split.
+#: In splits by time, each test window starts earlier than the previous one by this share of the rows.
 _WINDOW_STEP = 0.05
 #: Minimum share of the rows that are earlier than any test window.
 _MIN_EARLIER_SHARE = 0.2
@@ -49,8 +49,8 @@ class SplitKind:
         Role of a column that the data set must have, "group" or "time", or empty.
     draw
         Function that returns splits from a data set, the number of splits, a seed and the share of validation
-        rows. The j-th split depends only on the data, the seed, this share and j, so that a larger number of
-        splits contains the same first splits.
+        rows. The j-th split depends only on the data, the seed, this share and j, so that the first splits
+        stay the same if more splits are drawn.
     """
 
     id: str
@@ -79,7 +79,7 @@ def draw_splits(
     Parameters
     ----------
     validation_share
-        Share of the rows outside the test set that become validation rows. The test rows do not depend on it.
+        Share of the rows outside the test set that become validation rows; it does not affect the test rows.
     set_aside
         Numbers of rows that are excluded from all splits.
 
@@ -117,7 +117,7 @@ def default_kind(dataset: Dataset) -> str:
 
 
 def kinds_for(dataset: Dataset) -> list[str]:
-    """Return the kinds whose columns the data set has, starting with the default kind."""
+    """Return the kinds of splits that the columns of the data set allow, starting with the default kind."""
     kinds = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
     return sorted(kinds, key=lambda entry: entry != default_kind(dataset))
 
@@ -325,10 +325,10 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     share
         Share of the rows to draw, from 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
-        Whether to draw the latest rows, for splits by time, which test whether a model of the past is valid
-        later; models must then not use other rows of the same period. Rows with the same time stay together:
-        the holdout contains the largest number of latest times whose rows do not exceed the share, and at
-        least the last time. If False, rows (whole groups, if the data set has groups) are drawn at random.
+        Whether to draw the latest rows, for splits by time, which test whether a model trained on past rows
+        is valid later; models must then not use other rows of the same period. Rows with the same time stay
+        together: the holdout contains the rows of as many of the latest times as fit into the share, but at
+        least of the last time. If False, rows (whole groups, if the data set has groups) are drawn at random.
 
     Raises
     ------

@@ -107,9 +107,9 @@ def random_splits(
 ) -> tuple[Split, ...]:
     """Draw random splits, by default with 80 % training rows and 20 % test rows, as in the paper.
 
-    The test rows of the j-th split depend only on `random_state`, `test_share` and j, so that a larger
-    `n_splits` gives the same first splits. `validation_share` is the share of the rows outside the test set
-    that become validation rows.
+    The test rows of the j-th split depend only on `random_state`, `test_share` and j, so that the first
+    splits stay the same for a larger `n_splits`. `validation_share` is the share of the rows outside the test
+    set that become validation rows.
     """
     n_test = round(n_rows * test_share)
     n_validation = round((n_rows - n_test) * validation_share)

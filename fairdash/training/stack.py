@@ -56,8 +56,8 @@ class StackData:
     x
         Features (S, N, p).
     y
-        Target (S, N, 1) in the units of the loss. On the training rows, it has mean 0 and variance 1 for
-        squared error, and mean 1 for losses with a log link.
+        Target (S, N, 1) in the units of the loss. On the training rows, the target has mean 0 and variance 1
+        for squared error, and mean 1 for losses with a log link.
     s
         Sensitive features (S, N, d), in any units.
     train
@@ -362,7 +362,7 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 def _balance(
     predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return factor (K,) and shift (K,) that give predictions of training rows the sum of the target."""
+    """Return factor (K,) and shift (K,) with which predictions and target have equal sums in training."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
@@ -395,8 +395,8 @@ def _predictions(
     return predictions
 
 
-#: State of an interrupted training: weights and optimiser moments of predictors and adversaries, which models
-#: have not diverged, best epochs so far, and states of random generators.
+#: State of an interrupted training: weights and optimiser moments of predictors and adversaries, flags of
+#: models that have not diverged, best epochs so far, and states of random generators.
 State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 

@@ -1,4 +1,4 @@
-"""Training of models in batches (“stacks”), in parts (“legs”) of a few seconds that a run can resume."""
+"""Training of models in batches (“stacks”), divided into resumable parts (“legs”) of a few seconds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
 class StackTrainer:
-    """Trainer of the stacks of one call, which caches the data set, encoded per split, loss and embedding."""
+    """Trainer of the stacks of one call; it caches encoded rows for each split, loss and embedding."""
 
     def __init__(
         self,
@@ -234,11 +234,11 @@ def train_in_legs(
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
-    """Return the approximate training time of models in relative units; adversary steps take most of it."""
+    """Return the approximate training time of models in relative units; most of it is for adversary steps."""
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
-            continue  # All tariffs take less time than one network.
+            continue  # All tariffs together are trained in less time than one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         share = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)

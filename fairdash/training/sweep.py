@@ -220,7 +220,7 @@ class Sweep(TrainingPlan):
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe values of this plan that were defaults (`then`) and have changed since, or return ""."""
+        """Describe options of this plan that were defaults (`then`) but no longer are, or return ""."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -253,7 +253,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the plan of a run, in which None is replaced by a value that suits the data."""
+    """Return the plan of a run; for an option that is None, the plan has a value that suits the data."""
     training = default_settings(dataset) if settings is None else settings
     chosen_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
@@ -268,7 +268,7 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=training,
-        # For large tables, the default weight decay is smaller than all candidates and at least as good.
+        # For large tables, the default weight decay is below all candidates and at least as good as these.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Tariffs are a default only for losses with a log link, because these losses suit prices and claims.
         tariff=training.loss_function.has_log_link if tariff is None else tariff,
@@ -281,7 +281,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
     If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs are fitted to all
     rows in seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of
-    the rows, `n_rows` is its size, to which numbers of epochs and rows per batch are adapted.
+    the rows, `n_rows` is the size of the sample, to which the schedule of the training is adapted.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -302,7 +302,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a plan with only the first fair method and few splits, or None if this would not be shorter."""
+    """Return a plan with only the first fair method and few splits, or None if this saves no time."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -388,7 +388,7 @@ def train_sweep(
             within(run_step, "set-aside"),
         )
 
-    # The training for the splits and that for the holdout rows may run at the same time.
+    # The training for the splits and the training for the holdout rows may run at the same time.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -416,7 +416,7 @@ def train_sweep(
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
-    """Return whether additional models are trained, on all other rows, to predict the holdout rows.
+    """Return whether additional models are trained on all rows but the holdout rows, to predict these.
 
     For large tables, the models of the first split predict the holdout rows; they have not used these rows,
     and hardly differ from additional models. Splits by time always need additional models, because the first

@@ -1,1 +1,1 @@
-"""Penalties Ψ(U, V) on dependence, one per training method."""
+"""Penalties Ψ(U, V) for dependence between U and V, one per training method."""

@@ -1,8 +1,9 @@
-"""Adversarial penalties: neural HGR, and χ² and mutual information from a network of density ratios.
+"""Adversarial penalties: neural HGR, and χ² and mutual information from estimated density ratios.
 
-The network h(u, s) estimates ln(p(u, s) / (p(u) p(s))) by maximising the bound of Donsker and Varadhan,
-E_P[h] − ln E_Q[eʰ], where P is the joint distribution and Q the product of the marginal distributions (MINE,
-Belghazi et al., 2018). To sample from Q, the u of each row of a batch is combined with the s of another row.
+An adversary network h(u, s) estimates ln(p(u, s) / (p(u) p(s))) by maximising the bound of Donsker and
+Varadhan, E_P[h] − ln E_Q[eʰ], where P is the joint distribution and Q the product of the marginal
+distributions (MINE, Belghazi et al., 2018). To sample from Q, the u of each row of a batch is combined with
+the s of another row.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class RatioPenalty(BasePenalty):
 
 
 def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
-    """Return ln E[eˣ] (K,) of x (K, m), with weights `share` that sum to 1, or None for equal weights."""
+    """Return ln E[eˣ] (K,) of x (K, m); the weights `share` sum to 1, and None means equal weights."""
     if share is None:
         return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
     return torch.logsumexp(x + share.log(), dim=1)

@@ -93,7 +93,7 @@ class BasePenalty(nn.Module):
         return psi
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of :meth:`adversary_objective` by the parameters of the adversary."""
+        """Return the gradients of :meth:`adversary_objective` with respect to the adversary's parameters."""
         objective = self.adversary_objective(u, v, sample_weight)
         return list(torch.autograd.grad(objective.sum(), list(self.parameters())))
 
@@ -107,11 +107,11 @@ def of_ranks(
     functions: Callable[[Array], Array],
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return functions (S, N, q) of the ranks of all columns of s (S, N, d), along the last axis.
+    """Return functions of the ranks of all columns of s (S, N, d), joined along the last axis: (S, N, q).
 
-    For values of s between those of training rows, functions are interpolated linearly; below and above the
-    training rows, functions are constant. Functions that are 0 in all rows of all splits are omitted, but at
-    least one function remains.
+    Between the values of s in the training rows, functions are interpolated linearly; below and above these
+    values, functions are constant. Functions that are 0 in all rows of all splits are omitted, but at least
+    one function remains.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = No
 
 
 def scores(mass: Array) -> Array:
-    """Return normal scores (m,) of distinct sorted values, from their shares of rows (m,)."""
+    """Return normal scores (m,) of m distinct sorted values, from the share (m,) of rows with each value."""
     from scipy.special import ndtri
 
     normal_scores: Array = ndtri(np.cumsum(mass) - mass / 2)
@@ -154,5 +154,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return `share`, the weights of rows in a batch u (K, batch, 1), or equal weights if it is None."""
+    """Return `share`, the row weights of a batch u (K, batch, 1), or equal weights if `share` is None."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

@@ -31,8 +31,8 @@ _RIDGE_OF_COLUMNS = 1e-4
 class PearsonPenalty(BasePenalty):
     """Penalty Ψ = |ρ(U, S)| or, for several columns of S, the multiple correlation R = √(cᵀC⁻¹c).
 
-    The vector c contains the correlations of U with the columns on a batch, and the matrix C the correlations
-    of the columns with each other. Ψ is between 0 and 1. On batches of b rows, Ψ is about √(2 / (π b)) if U
+    The vector c contains the correlations of U with the columns on a batch, and the matrix C contains the
+    correlations between the columns. Ψ is between 0 and 1. On batches of b rows, Ψ is about √(2 / (π b)) if U
     and S are independent, or √(d / b) for d columns.
     """
 
@@ -50,7 +50,7 @@ class PearsonPenalty(BasePenalty):
         weights, _ = torch.linalg.solve_ex(correlations, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
         # R is computed as cᵀα with constant α = C⁻¹c / R. Because α is optimal, a change of α does not change
-        # R to first order. At R = 0, this gradient is finite, unlike that of the square root.
+        # R to first order. At R = 0, this gradient is finite, unlike the gradient of the square root.
         root = square.detach().clamp_min(0.0).sqrt()
         return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
 
@@ -58,8 +58,8 @@ class PearsonPenalty(BasePenalty):
 #: Values are clipped at this number of standard deviations, so that an outlier does not enlarge the grid of
 #: all models. Clipping U or S can only reduce χ².
 _MAX_VALUE = 4.0
-#: Number of bandwidths by which the grid extends beyond the largest values; it contains 99.7 % of the mass of
-#: a kernel at these values.
+#: Number of bandwidths by which the grid extends beyond the largest values; 99.7 % of the mass of a kernel is
+#: within this distance of its centre.
 _GRID_MARGIN = 3.0
 #: Maximum of the squared distance in exp(−distance²). Larger distances would give numbers below the normal
 #: range of float32, for which exp takes five times as long.
@@ -74,7 +74,7 @@ class KDEPenalty(BasePenalty):
     Ψ is at least 0 and has no upper bound. On batches of 256 rows, Ψ is about 0.05 if U and S are
     independent. The penalty is computed as in :func:`fairdash.dependence.kde.chi2_kde` with a grid that
     covers all values and whose lines are one bandwidth apart; here, all batches use the same grid. The
-    published grid ends at 2.5 standard deviations and ignores values beyond. The bandwidth decreases with the
+    published grid ends at 2.5 standard deviations and ignores larger values. The bandwidth decreases with the
     effective number of rows, which is the number of rows if the weights are equal.
     """
 
@@ -83,7 +83,7 @@ class KDEPenalty(BasePenalty):
         """Return normal quantiles of the mid-ranks.
 
         All kernels have the same bandwidth. If S had a heavy tail and were only standardised, most rows would
-        be within one bandwidth, so that differences between them would be lost.
+        be within one bandwidth, so that differences between these rows would be lost.
         """
         return normal_scores(s, train, weight)
 
@@ -123,7 +123,7 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
 
 
 class _Kernels(torch.autograd.Function):
-    """Autograd node exp(−(line − x)²), in place, because allocation takes longer than arithmetic."""
+    """Autograd node for exp(−(line − x)²), computed in place, because allocation is slow."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ class SplineHGRPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return splines of each column's mid-ranks that are uncorrelated and have variance 1 in training.
+        """Return splines of each column's mid-ranks: uncorrelated, with variance 1, on the training rows.
 
         For several columns, products of the three smoothest functions of every two columns are added, so that
         g is a sum of functions of one column and of functions of two columns. Functions that are 0 because of
@@ -236,7 +236,7 @@ class Moments(NamedTuple):
         return cls(inside, row_share, values, centred, v, mean, a, b, c)
 
     def slope(self, basis: GaussianKernels, gradient_of_kernels: Tensor) -> Tensor:
-        """Return ∂Ψ/∂z (K, batch, 1) from derivatives of Ψ by the kernels, divided by the rows' weights."""
+        """Return ∂Ψ/∂z (K, batch, 1) from `gradient_of_kernels`: ∂Ψ/∂φ divided by the rows' weights."""
         # The derivative of a kernel is φ′(z) = −(z − centre) / width² φ.
         weighted = (
             basis.distances(self.inside).mul_(self.values).mul_(gradient_of_kernels).sum(dim=1, keepdim=True)
@@ -253,7 +253,7 @@ _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 
 
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the largest eigenvalue (K,) of positive semidefinite matrices (K, P, P), and its vector.
+    """Return the largest eigenvalue (K,) of positive semidefinite matrices (K, P, P) and its eigenvector.
 
     The vectors have the shape (K, P, 1). On a GPU, an eigensolver would wait for the CPU, so the vector is a
     column of the 2¹⁵th power of the matrix; for a zero matrix, eigenvalue and vector are then 0.
@@ -317,8 +317,8 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * m.slope(_KERNELS_OF_U, gradient_of_kernels), None, None
 
 
-#: Kernels with a wider range than in SplineHGRPenalty, because estimators on new rows also use the tails of
-#: U.
+#: Kernels that cover a wider range of U than in SplineHGRPenalty, because estimators on new rows also use the
+#: tails of U.
 _WIDE_KERNELS = GaussianKernels(12, 3.5)
 
 

@@ -1,4 +1,4 @@
-"""Distance covariance with several sensitive attributes, in a time that is linear in the number of rows.
+"""Distance covariance with several sensitive attributes, computed in time linear in the number of rows.
 
 The doubly centred distances of an attribute are inner products of features (Sejdinovic et al., 2013).
 Products of the distances of several attributes are inner products of products of features. At most 32
@@ -36,7 +36,7 @@ _NO_VARIANCE = 1e-9
 
 
 class JointDistancePenalty(BasePenalty):
-    """Penalty Ψ ≥ 0: the sum of those terms of JdCov² (c = 1) of U and the attributes that depend on U.
+    """Penalty Ψ ≥ 0: JdCov² (c = 1) of U and the attributes, without the terms that do not contain U.
 
     U and every attribute are scaled to variance 1. Let A be the negative doubly centred distances of U, and
     let Bⱼ be those of attribute j. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ.
@@ -50,7 +50,7 @@ class JointDistancePenalty(BasePenalty):
 
     @staticmethod
     def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004
-        """Return the number of values per row: its features in two row orders, and cumulative sums."""
+        """Return the number of values per row: the row's features in two row orders, and cumulative sums."""
         return 2.5 * _FEATURES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -118,7 +118,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
 
 
 def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:
-    """Return the 32 features with the largest variance among features of attributes and products of them."""
+    """Return the 32 features with the largest variance among the attributes' features and their products."""
     candidates = [
         (math.prod(float(features[a][1][j]) for a, j in zip(subset, which, strict=True)), subset, which)
         for size in range(1, min(len(features), TOGETHER) + 1)

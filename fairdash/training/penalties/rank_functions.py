@@ -25,12 +25,12 @@ _IN_PRODUCTS = 3
 
 
 def smooth_functions(mass: Array) -> Array:
-    """Return smooth functions (m, q) of the ranks of m distinct values, from their shares of rows (m,)."""
+    """Return smooth functions (m, q) of the ranks of m values, from the share (m,) of rows of each value."""
     return orthonormal(splines(axis_of(mass), count=_SPLINES), mass)
 
 
 def scaled_functions(mass: Array) -> Array:
-    """Return smooth functions, scaled so that the ridge gives the j-th the weight 1 / (1 + 0.3 j²)."""
+    """Return smooth functions, scaled so that the ridge gives function j the weight 1 / (1 + 0.3 j²)."""
     functions = smooth_functions(mass)
     return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 
@@ -67,7 +67,7 @@ def _products(columns: Sequence[Array]) -> list[Array]:
 
 
 def _exclude_each_other(one: Array, other: Array) -> bool:
-    """Return, from functions (…, N, P) of two columns, whether they are classes that exclude each other."""
+    """Return whether two columns with functions (…, N, P) are classes that exclude each other."""
     values = [functions.reshape(-1, *functions.shape[-2:])[0] for functions in (one, other)]
     if any(functions[:, 1:].any() for functions in values):
         return False
@@ -77,7 +77,7 @@ def _exclude_each_other(one: Array, other: Array) -> bool:
 
 
 def side_by_side(columns: Sequence[Array]) -> Array:
-    """Return the functions (…, q) of all columns (…, P) and of all pairs of columns, along the last axis.
+    """Return the functions (…, q) of every column and of every pair of columns, joined along the last axis.
 
     Functions that are 0 everywhere are omitted, but at least one function remains.
     """

@@ -1,7 +1,8 @@
 """Published penalties, for comparison: GeDI, generalised demographic parity, expected MMD, and HSIC.
 
-All penalties here use the normal scores of one sensitive column, whereas the authors use the column without a
-transformation. U is standardised in every batch, so that the effect of λ does not depend on the units of U.
+All penalties in this module use the normal scores of one sensitive column, whereas the authors use the column
+without a transformation. U is standardised in every batch, so that the effect of λ does not depend on the
+units of U.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _DEGREE = 3
 #: with a smaller variance get no coefficient, because it would be noise. For a continuous S, the smallest
 #: ratio is 0.02, so all components are used.
 _MIN_VARIANCE_RATIO = 1e-3
-#: Number of grid lines along S, and the largest absolute value of a line in standard deviations. The distance
+#: Number of grid lines for S, and largest absolute value of a grid line in standard deviations. The distance
 #: between lines is smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
 #: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of this number
@@ -46,7 +47,7 @@ def _frequencies() -> tuple[Array, Array]:
 def _powers(mass: Array) -> Array:
     """Return functions of S whose covariances with U are the regression coefficients of U on powers of S.
 
-    Powers that are nearly collinear, such as those of a binary S, get a common coefficient.
+    Nearly collinear powers, such as the powers of a binary S, get a common coefficient.
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
@@ -72,8 +73,8 @@ class GeDIPenalty(BasePenalty):
 
     Ψ is at least 0 and has no upper bound. The penalty is the generalised disparate impact of Giuliani,
     Misino and Lombardi (2023), where α minimises ‖F(S) α − U‖² with centred columns. The covariances of U
-    with the powers of S are computed on the batch, and the covariance matrix of the powers on all training
-    rows.
+    with the powers of S are computed on the batch; the covariance matrix of the powers is computed on all
+    training rows.
     """
 
     @staticmethod
@@ -89,8 +90,8 @@ class GeDIPenalty(BasePenalty):
 class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², where L is a scaled Gaussian kernel of S and H = I − 11ᵀ / n.
 
-    As in the paper of Pérez-Suay and others (2017), U has a linear kernel. Ψ therefore detects whether the
-    mean of U depends on S, but not whether the variance of U does. The HSIC of U and S is divided by HSIC(S,
+    As in the paper of Pérez-Suay and others (2017), U has a linear kernel. Ψ therefore detects that the mean
+    of U depends on S, but not that the variance of U depends on S. The HSIC of U and S is divided by HSIC(S,
     S) (Cortes et al., 2012), so that Ψ is between 0 and 1.
     """
 
@@ -137,9 +138,9 @@ class GDPPenalty(BasePenalty):
 
 
 class EIPMPenalty(GDPPenalty):
-    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the kernel along S of GDP, and a kernel along U.
+    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the kernel of GDP for S and a second kernel for U.
 
-    Ψ is between 0 and 1.4. The kernel along U is Gaussian with width 1. The penalty is the expected integral
+    Ψ is between 0 and 1.4. The kernel for U is Gaussian with width 1. The penalty is the expected integral
     probability metric of Kong, Kim and Kim (2025) with maximum mean discrepancy. The authors' method FREM
     reduces this metric for a representation, whereas the penalty reduces it for the prediction.
     """

@@ -1,4 +1,4 @@
-"""Reference prices, which use the sensitive attribute for new prices or are repaired along it.
+"""Reference prices, which use the sensitive attribute for new prices or are repaired to be independent of it.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-#: Ids of repaired prices of trees: with s for new prices, and without s for new prices.
+#: Ids of repaired prices of boosted trees: the first uses s for new prices, the second does not.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 

@@ -88,12 +88,12 @@ def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionEr
 Index = NDArray[np.int64]
 
 N_LEVELS = 1000
-#: Levels of the stored quantiles, from 0.0001 to 0.9999; the distance is about 0.005 in the middle, and
-#: smaller in the tails.
+#: Levels of the stored quantiles, from 0.0001 to 0.9999; neighbouring levels differ by about 0.005 in the
+#: middle, and by less in the tails.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Number of bandwidths beyond which the kernel is 0, so that it does not mix distant values of a discrete s.
 _MAX_DISTANCE = 5.0
-#: Bandwidth along s for classes, divided by the share of the rarest class. On the scale of ranks, the
+#: Bandwidth for an s with classes, divided by the share of the rarest class. On the scale of ranks, the
 #: distance between two classes is at least the share of the rarest class.
 _CLASS_BANDWIDTH = 0.1
 #: Ridge on the slope of a local line, divided by the mass of the kernel, for nodes around which all rows have
@@ -102,8 +102,8 @@ _SLOPE_RIDGE = 1e-6
 #: Minimum absolute deviation, divided by the mean deviation; the logarithm of deviations is fitted, so they
 #: must be above 0.
 _MIN_DEVIATION = 1e-3
-#: Ranks closer to 0 or 1 are replaced by this distance, so that lines are not extrapolated beyond the rows
-#: with weight.
+#: Minimum distance of ranks from 0 and 1; ranks closer to 0 or 1 are moved to this distance, so that lines
+#: are not extrapolated beyond the rows with weight.
 _MIN_RANK = 1e-4
 
 
@@ -153,7 +153,8 @@ class Barycentre:
 
         For a given s, the distributions of repaired predictions at all strengths form the Wasserstein
         geodesic from the distribution of ŷ to the common distribution. At fixed s and strength, the repaired
-        prediction increases with ŷ. At fixed s and ŷ, it is a linear function of the strength.
+        prediction increases with ŷ. At fixed s and ŷ, the repaired prediction is a linear function of the
+        strength.
 
         Parameters
         ----------
@@ -215,7 +216,7 @@ class Barycentre:
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # If several quantiles equal the value, the row gets the level among theirs that is nearest to 0.5.
+        # If several quantiles equal the value, the level is the one of their levels that is nearest to 0.5.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -234,8 +235,8 @@ def fit_barycentre(
     At several ranks of s, local lines with a Gaussian kernel are fitted to ŷ, which gives the mean, and to
     the logarithm of the absolute deviation from the mean. Local averages would be biased at the smallest and
     largest s, and where the distribution changes fast. The shape of the distribution, after division by the
-    deviation, is averaged locally. Finally, a constant is added so that the weighted mean of repaired
-    predictions on the calibration rows equals that of ŷ at every strength.
+    deviation, is averaged locally. Finally, a constant is added so that, at every strength, the repaired
+    predictions and ŷ have the same weighted mean on the calibration rows.
 
     Rows with equal s get the same mid-rank, and rows with equal deviations get the same mid-level (the share
     of smaller values plus half the share of equal values). Ties are not broken at random, so equal
@@ -329,9 +330,10 @@ def price_of_independence(
     r"""Return :math:`E[(f - f^*)^2]`, the minimum increase of the squared error under demographic parity.
 
     Let f(x, s) = E[y | x, s]. The mean squared error of every prediction that is independent of s, whether or
-    not it uses s, is at least that of f plus the price of independence. By Theorem 2.3 (Chzhen et al., 2020),
-    this price is the variance, in Wasserstein-2 distance, of the conditional distributions of f. For
-    predictions of a fitted model instead of f, the result is an estimate of the price.
+    not it uses s, is at least the mean squared error of f plus the price of independence. By Theorem 2.3
+    (Chzhen et al., 2020), this price is the variance, in Wasserstein-2 distance, of the conditional
+    distributions of f. For predictions of a fitted model instead of f, the result is an estimate of the
+    price.
 
     Parameters
     ----------
@@ -363,11 +365,11 @@ def price_of_independence(
 
 @dataclass(frozen=True, eq=False)
 class _LocalSmoother:
-    """Smoothing of values in the calibration rows around the ranks of the nodes.
+    """Smoother that averages values of the calibration rows around the rank of each node.
 
     Kernels are functions of ranks, so that all nodes have the same number of neighbouring rows. Lines are
     functions of normal scores: ranks compress the tails of s, so a mean that is linear in s would not be
-    linear in its rank.
+    linear in the rank of s.
     """
 
     nodes: Array  # (G,) ranks
@@ -376,7 +378,7 @@ class _LocalSmoother:
     bandwidth: float
 
     def lines(self, y: Array) -> Array:
-        """Return, for each node, the value at the node of a line fitted around the node, (G,)."""
+        """Return the value at each node of a line that is fitted to the rows around the node, (G,)."""
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
@@ -429,7 +431,7 @@ def _scores(rank: Array) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """Count, for each row, the quantiles below `shape` (or, with `up_to`, at most `shape`), by bisection."""
+    """Count, by bisection, the quantiles below `shape` (with `up_to`: at most `shape`) for each row."""
     compare = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)

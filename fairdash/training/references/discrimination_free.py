@@ -32,11 +32,11 @@ def sensitive_nodes(
     r"""Represent the distribution of s by at most `max_nodes` weighted values (nodes).
 
     If there are at most `max_nodes` distinct values, these values are the nodes, and averages over s are
-    exact. Otherwise, rows are divided by the rank of s into groups of equal share (up to ties), and the nodes
-    are the means of s in the groups. The average of f over these nodes is exact if f is linear in s. In
-    general, its error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s
-    within groups, which decreases with the square of the number of groups. A jump of f in s, as in a tree,
-    adds an error of at most twice the height of the jump divided by `max_nodes`.
+    exact. Otherwise, the rows, sorted by s, are divided into groups with equal shares of the rows (up to
+    ties), and the nodes are the means of s in the groups. The average of f over these nodes is exact if f is
+    linear in s. In general, the error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the
+    variance of s within groups, which decreases with the square of the number of groups. A jump of f in s, as
+    in a tree, adds an error of at most twice the height of the jump divided by `max_nodes`.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    The premium of a row does not use the s of this row, but only the direct use of s is removed (see the
-    module). If x and s are dependent, the mean of the premium differs from the mean of f, so an insurer has
-    to adjust the premium.
+    The premium of a row does not use the row's own s, but removes only the direct use of s (see the module).
+    If x and s are dependent, the mean of the premium differs from the mean of f, so an insurer has to adjust
+    the premium.
 
     Parameters
     ----------
@@ -159,7 +159,8 @@ def barycentre_predictions(
     Returns
     -------
     (J, T, n) array
-        Repaired predictions in the units of the target. Those for the training rows of a split are in-sample.
+        Repaired predictions in the units of the target. Repaired predictions for the training rows of a split
+        are in-sample.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Repair of prices, or of their errors, with one or several sensitive attributes s.
+"""Repair of prices, or of the errors of prices, with respect to one or several sensitive attributes s.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -20,13 +20,13 @@ from fairdash.training.references.barycentre import Array, Barycentre, fault, fi
 
 Index = NDArray[np.int64]
 
-#: Number of passes over several numeric attributes. If two attributes are dependent, repair along the second
-#: attribute creates a little dependence on the first. After three passes, this dependence is smaller than
-#: noise.
+#: Number of passes over several numeric attributes. If two attributes are dependent, the repair for the
+#: second attribute creates a little dependence on the first. After three passes, this dependence is smaller
+#: than noise.
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
 MIN_CELL_ROWS = 20
-#: Maximum number of bands of a numeric attribute within which prices are repaired along another numeric
+#: Maximum number of bands of a numeric attribute within which prices are repaired for another numeric
 #: attribute, and approximate minimum number of rows per combination of bands.
 _BANDS, _ROWS_PER_BAND = 10, 200
 
@@ -54,7 +54,7 @@ class Cells:
 
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
-        """Number the combinations; those with few rows form one cell, or join the smallest other cell."""
+        """Number the combinations; rare combinations form one cell, or join the smallest other cell."""
         bands = int(min((len(s) / _ROWS_PER_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         cells = cls((*columns, *numbers), edges)
@@ -81,7 +81,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Step of a repair: barycentres along a column of s, one per cell, or one barycentre across cells."""
+    """Step of a repair: one barycentre per cell for a column of s, or one barycentre across all cells."""
 
     column: int | None
     maps: tuple[Barycentre, ...]
@@ -97,7 +97,7 @@ class Repair:
     steps
         Steps, in the order in which they are applied.
     of_errors
-        Whether errors ŷ − y are repaired; the repair then subtracts the average error at each s.
+        Whether errors ŷ − y are repaired; the repair then subtracts the average error for each s.
     offset, factor
         Number to add to prices, and number by which the result is multiplied, so that the mean price of the
         calibration rows does not change.
@@ -114,7 +114,7 @@ class Repair:
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
         """Return repaired prices (1 − t) ŷ + t ŷ* (n,), or (T, n) for T strengths t from 0 to 1.
 
-        The prices `y_pred` (n,) must have the same units, and `s` (n, d) the same columns, as in the fit.
+        The units of the prices `y_pred` (n,) and the columns of `s` (n, d) must be the same as in the fit.
         """
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -145,26 +145,26 @@ def fit_repair(
     classes: Sequence[bool] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Repair:
-    """Fit the repair of prices, or of their errors, along one or several sensitive attributes.
+    """Fit the repair of prices, or of their errors, for one or several sensitive attributes.
 
-    Prices are first repaired along a numeric attribute within each combination of classes, and then across
-    these combinations. This gives the barycentre of all distributions given number and classes, because it
-    equals the barycentre of the barycentres of the combinations. The repaired price is therefore jointly
-    independent of the number and the classes. Several numeric attributes are repaired one after another, as
-    in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at least 400 rows, prices are
-    repaired along each numeric attribute within bands of the other numeric attributes, and are then
-    independent of the attribute within these bands.
+    Prices are first made independent of a numeric attribute within each combination of classes, and then
+    independent of these combinations. The result is the barycentre of all distributions given the number and
+    the classes, because that barycentre equals the barycentre of the combinations' barycentres. The repaired
+    price is therefore jointly independent of the number and the classes. Several numeric attributes are
+    repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at
+    least 400 rows, prices are repaired for each numeric attribute within bands of the other numeric
+    attributes, and are then independent of the attribute within these bands.
 
     Parameters
     ----------
     y_pred : (n,) array
         Prices of the model that is to be repaired. Prices of a similar model are not sufficient, because
-        random dependence on s differs between models.
+        dependence on s that arises by chance differs between models.
     s : (n, d) array
         Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
         Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
-        can only correct the average error at each s, not the spread of the errors.
+        can only correct the average error for each s, not the spread of the errors.
     classes
         Whether each column of s contains class codes, or None if no column does.
     sample_weight : (n,) array, optional

@@ -103,7 +103,7 @@ def train_references(
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
         begins, ends = _START_SHARES[name], _START_SHARES["folds" if name == "base" else "premium"]
-        per_split = len(parts) // len(splits)  # Folds use the settings of their split.
+        per_split = len(parts) // len(splits)  # The folds of a split use its settings.
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // per_split], k, initial_seed(random_state, k // per_split))
             for k in range(len(parts))
@@ -121,8 +121,8 @@ def train_references(
         )
 
     def of_base() -> TrainedModels:
-        # If all splits have validation rows, the models from the selection of the weight decay were trained
-        # on the same rows and can be used here.
+        # If all splits have validation rows, the selection of the weight decay has trained models on the same
+        # rows, which can be used here.
         return tuned if all(len(split.validation) for split in splits) else train(splits, "base")
 
     def of_folds() -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
 
 
 def _prediction_given_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
-    """Return a network, whose last feature is s, as a function of s for the rows of `with_s`."""
+    """Return a function of s that predicts the rows of `with_s` with a network whose last feature is s."""
     name, encoder = with_s.features.columns[-1], network.encoder
     # The function is called for the same rows with many values of s, so all other features are encoded only
     # once.
