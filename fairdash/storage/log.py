@@ -55,7 +55,7 @@ class Event:
 
     @property
     def said(self) -> str:
-        """Event with its details in words."""
+        """Sentence that describes the event and its details."""
         details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *details])
 
