@@ -2,9 +2,9 @@
 
 Between the 5th and the 95th percentile of s, a curve is a cubic spline with penalised roughness (O'Sullivan
 1986; Wand and Ormerod 2008). If s has few levels, the curve is the mean of y at each level. The tails are the
-rows below and above these percentiles. Each tail has a single mean, so a surcharge on the highest values of s
-is visible and does not distort the adjacent curve. A separate penalty limits the distance of a tail's mean
-from the curve's straight continuation.
+rows below the 5th and above the 95th percentile. In each tail, the curve is a single mean, so a surcharge on
+the highest values of s is visible and does not distort the adjacent curve. A separate penalty limits the
+distance of a tail's mean from the curve's straight continuation.
 
 The coefficients β minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ, where P measures the curve's roughness,
 and Q measures the distance between the tails' means and the curve's straight continuation. Restricted maximum
@@ -279,7 +279,7 @@ class Curve:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """Return each unit's contribution, (U, k), to the errors of k sums of points weighted by (J, k)."""
+        """Return each unit's contribution, (U, k), to errors of k sums of curve values, weights (J, k)."""
         unit_errors = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -291,7 +291,7 @@ class Curve:
         return unit_errors
 
     def difference(self, low: int, high: int, table: AuditTable) -> tuple[float, Array]:
-        """Return the curve's difference between two points; each unit's contribution to the error, (U,)."""
+        """Return the curve's difference between two points, and units' contributions to the error, (U,)."""
         weights = np.zeros((len(self.values), 1))
         weights[high] += 1
         weights[low] -= 1

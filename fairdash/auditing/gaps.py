@@ -280,7 +280,7 @@ class _Pairs:
             limit = new_limit
 
     def p_above(self, delta: float) -> float:
-        """Return the p-value of the claim that the gap is above δ: the lowest level that supports the claim.
+        """Return the p-value of a gap above δ: the lowest level at which the test supports this claim.
 
         Holm's method tests at a fraction of 5 %, so both steps of the test use `level`.
         """

@@ -149,7 +149,7 @@ class Findings:
     plan
         Plan of the audit, including its thresholds.
     n, n_units, mean_price
-        Number of rows, number of units (policies, or rows), and mean price, the denominator of shares.
+        Number of rows; number of independent units (policies or rows); mean price, the denominator of shares.
     notes
         Notes on rows that the audit left out or sampled.
     others

@@ -3,7 +3,7 @@
 <run>/log.jsonl   the lines
 <run>/log.json    number of lines and hash of the last line, sealed (:mod:`fairdash.storage.bundle`)
 
-A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
+A line that was altered, inserted or removed breaks the chain. The chain detects faults and accidents, but not
 changes by a person who can write all files of the home folder.
 """
 

@@ -171,7 +171,7 @@ def summary_of(result: Findings) -> list[Block]:
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, headline, sentence, and changes since another audit."""
+    """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     sentences = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in sentences if each]

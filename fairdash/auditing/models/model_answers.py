@@ -199,7 +199,7 @@ def ask_model(
     customer: Any = None,
     tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
-    """Add an answer on how the model's price changes if only s or only another column changes.
+    """Add an answer on how the model's price changes if only s, or only one other column, changes.
 
     The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
     mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;

@@ -285,7 +285,7 @@ class Costs:
 
     @property
     def fit_to_cost(self) -> Estimate:
-        """Fit to the learned cost: an expected cost from the user has less noise than the outcome."""
+        """Fit to the learned cost; a user's expected cost has less noise than the outcome."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
         return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 

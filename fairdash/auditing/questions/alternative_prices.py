@@ -2,9 +2,9 @@
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
 10 are audited on the same rows, folds and points, and for each number the difference between the prices is
-reported. The interval of a difference is paired. For curves, it uses the difference between each unit's
-contributions to the two numbers. All other intervals come from a jackknife that leaves out a twentieth of the
-units at a time (Student's t with 19 degrees of freedom).
+reported. Intervals of differences are paired: for curves, the interval uses the difference between each
+unit's contributions to the two numbers. All other intervals come from a jackknife that leaves out a twentieth
+of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
     the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and the same share for the best estimate minus this share (``less``). ``premium_curves`` has the
-    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the columns of a
+    curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
     ``premium_differences`` has one row per difference with its distribution over policies, in units of the
     price.
     """

@@ -360,8 +360,8 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of the hypothesis of no link of any
-    kind, such as a link that varies with the factors."""
+    """Return the answer and further sentences; `any_link` is the p-value of a test for any kind of link, also
+    for links that vary with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

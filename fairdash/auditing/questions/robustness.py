@@ -134,7 +134,8 @@ def robustness_among_equals(
 def _bound_by_named_factor(
     name: str, factors: tuple[str, ...], columns: Array, share: Array, without: ResidualsGiven
 ) -> tuple[float, float]:
-    """Return partial R² with price and s of an omitted factor as strong as one named factor."""
+    """Return partial R² with price and s, given the other factors, of an omitted factor as strong as
+    `name`."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(chosen, columns).T for chosen in (factors, others))
     r2_with_s = _partial_r2(s_few, s_all, share)

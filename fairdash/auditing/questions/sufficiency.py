@@ -7,10 +7,10 @@ does not depend on s and measures autocalibration (Denuit, Michaelides and Trufi
 each price and not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
 Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
-is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
-band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares are
-corrected for noise: θ = Σ share b̂² minus the contribution of noise, which equals the mean of the products of
-two halves' estimates over all ways to split the units.
+is a straight line in p in each third of a band. The lines prevent s from acting as a proxy for the price
+within a band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares
+are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the mean, over all ways to
+split the units, of the product of two halves' estimates.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Test autocalibration: does the mean cost at each price, scaled to prices' level, equal the price?"""
+    """Test autocalibration: does the mean cost at each price, divided by the loss ratio, equal the price?"""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
