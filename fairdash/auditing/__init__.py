@@ -1,4 +1,4 @@
-"""Audit an existing price: its link with a sensitive attribute, and whether cost justifies this link.
+"""Audit an existing price: is it linked to a sensitive attribute, and does cost justify this link?
 
 A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`. The table and the plan
 form an immutable :class:`~fairdash.auditing.data.AuditData`. For each question in

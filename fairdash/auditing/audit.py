@@ -41,7 +41,7 @@ QUESTIONS_OF_BOTH_PRICES = frozenset(
     number for number, each in QUESTIONS.items() if each.needs == "candidate"
 )
 
-#: Tables in which the columns ``low`` and ``high`` are values of s, and not confidence limits.
+#: Tables in which the columns ``low`` and ``high`` are the ends of a band of s, not confidence limits.
 _TABLES_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -83,10 +83,10 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Cells of other columns may be missing: each answer leaves out the rows
-        with a missing cell in the columns that the answer uses, and states their number. If the table has
-        more than 2,000,000 rows, fairdash audits a random sample of 2,000,000 rows, which consists of whole
-        groups if `groups` is given.
+        group are left out and counted. Other columns may have missing cells: each answer leaves out the rows
+        with a missing cell in a column that the answer uses, and states how many rows it leaves out. If the
+        table has more than 2,000,000 rows, fairdash audits a random sample of 2,000,000 rows, which consists
+        of whole groups if `groups` is given.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s. If
         there are several attributes, fairdash audits each attribute, then their combinations, and corrects
@@ -204,7 +204,7 @@ def carry_out(
     check_column: str | None = None,
     customer: Any = None,
 ) -> AuditResult:
-    """Execute a plan on a frame, with the result and the errors of :func:`audit`.
+    """Audit a frame as a plan specifies; the result and the errors are the same as those of :func:`audit`.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Add the results for further attributes and for crossings to the first attribute's result.
+    """Add the results for further attributes and crossings (combinations) to the first attribute's result.
 
     The overall verdict is "above" if the verdict of any result is "above". It is "below" if the verdicts of
     all results are "below" and no crossing is missing (`is_whole`). Otherwise it is "undecided". The table

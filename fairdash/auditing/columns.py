@@ -23,7 +23,7 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.text import amount, counted, few
 
-#: A text column identifies rows if its levels outnumber both this limit and a tenth of the rows.
+#: A text column counts as an identifier if it has more levels than this limit and than a tenth of the rows.
 _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ _MIN_COSTS = 10
 MIN_MEAN = 0.05
 #: Maximum distance between a rounded linear function and a straight line, in standard deviations.
 _MAX_ROUNDING = 0.02
-#: Roles whose values a feature may reveal.
+#: Roles, with display names, whose values a feature must not reveal.
 _ROLES_TO_HIDE = {
     "outcome": "outcome",
     "price": "price",
@@ -57,7 +57,7 @@ _FACTOR_TOLERANCE = 2.5
 _MAX_CLAIMS = 20
 #: Maximum of a value that may be the logarithm of a price: e^30 is about 10^13.
 _MAX_LOG = 30.0
-#: Range of slopes of ln price on ln exposure that suggests total prices, and the minimum correlation.
+#: Range of slopes of ln price on ln exposure, and minimum correlation, at which prices seem to be totals.
 _TOTAL_SLOPES, _MIN_CORRELATION = (0.8, 1.2), 0.5
 
 
@@ -234,8 +234,8 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes in the sensitive column, and the class names; merged classes are
-    noted."""
+    """Return the frame with class codes in the sensitive column, and the class names; add notes on merged
+    classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -301,7 +301,7 @@ def probabilities_of(
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Return a list with a note if price and cost seem to have different units or scales."""
+    """Return a note, in a list, if price and cost seem to have different units or scales."""
     price, cost = numbers["price"], numbers["outcome"]
     known_weight = np.where(np.isfinite(cost), weight, 0.0)
     total_cost, total_price = float(known_weight @ np.nan_to_num(cost)), float(known_weight @ price)
@@ -342,7 +342,7 @@ def _in_per_cent(share: float) -> str:
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Return notes if prices are not above 0, or if they grow with the exposure as totals do."""
+    """Return notes on prices that are not above 0, or that grow with the exposure as totals would."""
     sentences = []
     if low := int((price <= 0).sum()):
         sentences.append(
@@ -381,7 +381,7 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 
 def _sum_tolerance(p: Array) -> float:
-    """Return the tolerance for the distance of sums of rows (n, k) from 1, which allows for rounded cells."""
+    """Return how far the sum of a row of `p`, (n, k), may differ from 1 because its cells are rounded."""
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
@@ -405,7 +405,7 @@ def _is_informative(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert a numeric column to floats (missing: NaN), and any other to text (missing: a level)."""
+    """Convert a numeric column to floats, and any other column to text in which “missing” is a level."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

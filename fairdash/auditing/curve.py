@@ -2,22 +2,22 @@
 
 Between the 5th and the 95th percentile of s, a curve is a cubic spline with penalised roughness (O'Sullivan
 1986; Wand and Ormerod 2008). If s has few levels, the curve is the mean of y at each level. The tails are the
-rows below and above these percentiles. Each tail has a single mean, so a surcharge on the highest values of s
-is visible and does not bend the adjacent curve. A separate penalty limits the distance of a tail's mean from
-the curve's straight continuation.
+rows below the 5th and above the 95th percentile. In each tail, the curve is a single mean, so a surcharge on
+the highest values of s is visible and does not distort the adjacent curve. A separate penalty limits the
+distance of a tail's mean from the curve's straight continuation.
 
 The coefficients β minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ, where P measures the curve's roughness,
-and Q the distance between the tails' means and the curve's straight continuation. Restricted maximum
+and Q measures the distance between the tails' means and the curve's straight continuation. Restricted maximum
 likelihood selects λ and κ (Wahba 1985; Wood 2011). The selected λ is then reduced, so the bias is small
-compared with the noise. κ is at most 0.2, so the rows of a tail have at least five times the weight of the
-adjacent curve in the tail's mean. The covariance of the curve is the sum of three parts: the remaining bias
-(Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the noise. A sandwich estimate of
-the noise over units allows for unequal spread and several rows per policy.
+compared with the noise. κ is at most 0.2, so a tail's estimated mean depends on the tail's rows at least five
+times as much as on the adjacent curve. The covariance of the curve is the sum of three parts: the remaining
+bias (Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the noise. The noise is a
+sandwich estimate from sums over units, which allows for unequal variances and for several rows per policy.
 
 The test of a flat curve does not use the fitted curve, because the penalty is selected on the same rows, and
-because the curve's limits allow for bias. If E[y|s] = E[y], the mean product of y and a fixed function of s
-with mean 0 is 0. These functions are waves along the rank of s, from slow to fast, and indicators of the
-tails. If s has levels, each function compares two levels.
+because the curve's limits allow for bias. If E[y|s] = E[y], the product of y and any fixed function of s with
+mean 0 has mean 0. The test uses cosine waves along the rank of s, from slow to fast, and indicators of the
+tails. If s has levels, the test compares each pair of levels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 
 Array = NDArray[np.float64]
 
-#: Bounds of the range of s in which the curve is evaluated, as shares of the exposure below a bound.
+#: Bounds of the range of s in which the curve is evaluated, as the share of the exposure below each bound.
 LOW, HIGH = 0.05, 0.95
 #: Maximum number of distinct values of s that are treated as levels, without a spline.
 MAX_LEVELS = 25
@@ -76,7 +76,7 @@ class Basis:
     kind : tuple of J texts
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
-        Two shares of the exposure: below the range of s, and up to the range's upper end.
+        Share of the exposure below the lower end of the range of s, and share up to the upper end.
     table
         Source of the rows.
     """
@@ -93,7 +93,7 @@ class Basis:
 
     @cached_property
     def contrasts(self) -> tuple[Array, Array]:
-        """Coefficients of functions with mean 0 that test for a flat curve, (p, q); divisors of |t|, (q,)."""
+        """Coefficients (p, q) of functions with mean 0 that test for a flat curve; divisors (q,) of |t|."""
         return _contrasts(self.rows, self.points, self.penalty, self.table)
 
     @property
@@ -137,7 +137,7 @@ def basis_of(table: AuditTable) -> Basis:
             step[: len(straight)] -= straight
             steps += weight[tail].sum() / total * np.outer(step, step)
         if len(np.unique(table.units[tail])) < MIN_SHOWN:
-            continue  # the tail has too few rows to be shown; its coefficient keeps it from bending the curve
+            continue  # too few rows to show; the tail's coefficient keeps these rows from affecting the curve
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
         at = np.append(at, mean)
         share, kind = np.append(share, where), (*kind, name)
@@ -258,7 +258,7 @@ class Curve:
     lam, edf
         The penalty λ, and the effective degrees of freedom of the curve.
     freedom : (J,) array
-        Degrees of freedom of each point's variance, from the level's units; infinite if s has no levels.
+        Degrees of freedom of the variance at each level, from its number of units; infinite without levels.
     """
 
     basis: Basis
@@ -279,7 +279,7 @@ class Curve:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """Return each unit's contribution, (U, k), to the errors of k sums of points with weights (J, k)."""
+        """Return each unit's contribution, (U, k), to errors of k sums of curve values, weights (J, k)."""
         unit_errors = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -291,7 +291,7 @@ class Curve:
         return unit_errors
 
     def difference(self, low: int, high: int, table: AuditTable) -> tuple[float, Array]:
-        """Return the difference between two points, and each unit's contribution to its error, (U,)."""
+        """Return the curve's difference between two points, and units' contributions to the error, (U,)."""
         weights = np.zeros((len(self.values), 1))
         weights[high] += 1
         weights[low] -= 1
@@ -320,8 +320,8 @@ def fit_curve(
     if not issparse(design):
         # These residuals add up to 0 in each row, so the curve's level is undetermined and set to 0.
         gram = gram + size / len(gram)
-    # The fit uses y minus its mean, so neither rounding nor the small ridge in the Gram matrix can bend a
-    # flat curve. The mean can be added later, because the basis functions add up to 1.
+    # The fit uses y minus its mean, so a flat curve stays flat despite rounding and the small ridge in the
+    # Gram matrix. The mean can be added later, because the basis functions add up to 1.
     level = float(weight @ y) if rows is None else 0.0
     centred = y - level
     moment = np.asarray(weighted.T @ centred).ravel()

@@ -45,9 +45,9 @@ Array = NDArray[np.float64]
 
 #: Function that receives the current step and the share completed, in [0, 1]. It raises Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Maximum number of rows in a test of independence, in whole units. More rows would show negligible links.
+#: Maximum rows (whole units) in a test of independence. With more rows, negligible links are significant.
 MAX_ROWS = 100_000
-#: Fields of an estimate, and the columns that contain these fields as amounts of money.
+#: Map of an estimate's fields to the columns that contain these fields as amounts of money.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 
@@ -64,7 +64,7 @@ class Measured:
     table
         The rows that the estimate uses.
     mean_price
-        Mean price of the question's rows, to which shares refer.
+        Mean price of the question's rows, the denominator of shares.
     curve
         Curve whose largest gap is the estimate; None if the estimate is not the gap of a curve.
     """
@@ -132,11 +132,11 @@ class AuditData:
     tell
         Function that receives the current step and the share completed.
     cells
-        Cells of a crossing, which is audited like an attribute whose classes are the cells; None otherwise.
+        Cells of a combination of attributes (crossing), audited like classes; None for a single attribute.
     crossings
-        Data of each crossing, which are stored with the first attribute only.
+        Data of each combination of attributes (crossing); empty except for the first attribute.
     is_first
-        Whether this is the first attribute. Results on class probabilities are reported with the first one.
+        Whether this is the first attribute. Only the first attribute's results include class probabilities.
     roles
         Optional roles whose columns have no missing cells in the rows of `table`.
     """
@@ -305,7 +305,7 @@ class Answered:
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
-        """Yield the measures of all questions as rows of the figures: shares and, if known, amounts."""
+        """Yield each question's measures: one row with shares and, if amounts are known, one with amounts."""
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
@@ -343,7 +343,7 @@ def p_among_equals(
 def _test_options(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Return the rows that a test uses, (n,), and the test's options: weights, groups and seed."""
     rows = table.deal < MAX_ROWS / table.n
-    # Constant weights and groups of one row are omitted: they would need another set of permutations.
+    # Constant weights and groups of one row are omitted: with them, a test needs separate permutations.
     is_constant = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if is_constant else table.weight[rows],
@@ -355,7 +355,7 @@ def _test_options(table: AuditTable, random_state: int | None) -> tuple[NDArray[
 def data_of(
     frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
 ) -> list[AuditData]:
-    """Return the data of each sensitive attribute, then those of each crossing with enough rows."""
+    """Return the data of each sensitive attribute, then of each combination (crossing) with enough rows."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
     features = tuple(map(str, tables[0].features))
     crossings, crossing_notes = _data_of_crossings(frame, plan, features, tell=tell)

@@ -1,12 +1,12 @@
 """Evidence of an audit: one zip with the report, the tables, and the plan that reproduces both.
 
 - report.html: a page for a committee, then the technical part. The report loads nothing from the network, and
-  has no figures if plotly is not installed.
+  has no charts if plotly is not installed.
 - audit.json: all results and sentences of the audit.
 - *.csv: one file for each table.
 - plan.json: the plan with thresholds, versions and seeds, and the SHA-256 of the input and of every file.
 
-The same plan and rows give the same bytes with the same versions, processor and number of threads. The zip
+Two zips have the same bytes if plan, rows, versions, processor and number of threads are the same. The zip
 contains no time except the time at which the plan was written.
 """
 

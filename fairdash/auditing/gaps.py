@@ -3,13 +3,13 @@
 The gap is the highest value of the curve minus the lowest. The verdict is *below* if, for every pair s, t of
 points, the upper one-sided 95 % limit of E[y|s] − E[y|t] is below δ. The gap is the difference of one of the
 pairs, so testing each pair at 5 % is enough (intersection–union test; Berger 1982). The verdict is *above* if
-the largest of the pairs' simultaneous lower limits exceeds δ. A first step uses a tenth of the level and
-excludes pairs that differ by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica
-82).
+the largest of the pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the significance
+level, excludes pairs that differ by less than δ (the two-step method of Romano, Shaikh and Wolf 2014,
+Econometrica 82).
 
-The variance of a level's mean comes from the level's own rows, so levels may differ in variance. If a level
-has few rows, this variance is uncertain. The simulation therefore also draws the variances at random, and a
-comparison of a single pair uses Welch's degrees of freedom.
+The variance of a level's mean is estimated from the level's rows, so levels may differ in variance. If a
+level has few rows, this variance is uncertain. The simulation therefore also draws the variances at random,
+and a comparison of a single pair uses Welch's degrees of freedom.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ POWER = 0.8
 _DRAWS = 2000
 #: Number of random sums that are simulated in one batch.
 _SUMS_PER_BATCH = 1000
-#: Share of a test's level that the first step uses, which excludes pairs that differ by less than δ.
+#: Share of the significance level for the test's first step, which excludes pairs that differ by less than δ.
 _SCREENED = 0.1
 #: Minimum number of draws beyond a quantile. With fewer draws, the estimated quantile is unreliable.
 _MIN_DRAWS_BEYOND = 10
@@ -192,7 +192,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
 
 
 def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
-    """Return the p-value of a flat curve, in (0, 1], from the largest |t| of the curve's contrasts.
+    """Test for a flat curve by the largest |t| of the curve's contrasts; return the p-value, in (0, 1].
 
     The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
     of claims into account. The bootstrap draws units with their errors under a flat curve, so the spread of y
@@ -214,7 +214,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
 # An audit tests several curves of the same units, so the draws are cached.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
-    """Return the count of each group in each bootstrap sample, (draws, G)."""
+    """Return how often each bootstrap sample contains each group, (draws, G)."""
     picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
     picked += groups * np.arange(_DRAWS)[:, None]
     counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
@@ -229,8 +229,8 @@ def _min_standard_error(curve: Curve) -> float:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pairs:
-    """Differences of pairs of points, (M,), with standard errors, degrees of freedom, and draws (draws, M) of
-    the errors of the differences, in standard errors."""
+    """Differences between pairs of points, (M,), with standard errors, degrees of freedom, and simulated
+    errors of the differences, (draws, M), divided by the standard errors."""
 
     difference: Array
     error: Array
@@ -254,7 +254,8 @@ class _Pairs:
 
     def _relevant_errors(self, delta: float, level: float) -> tuple[Array, Array]:
         """Return the largest error in each draw, (draws,), among the ordered pairs of points that may differ
-        by more than δ, and a mask of these pairs, (2M,). Its second half has the points in opposite order."""
+        by more than δ, and a mask of these pairs, (2M,). The mask's second half refers to the pairs in
+        opposite order."""
         limit = self._limits_of_errors(level * _SCREENED) * self.error
         forward, backward = (each + limit > delta for each in (self.difference, -self.difference))
         relevant = np.concatenate([forward, backward])
@@ -279,7 +280,7 @@ class _Pairs:
             limit = new_limit
 
     def p_above(self, delta: float) -> float:
-        """Return the p-value of the claim that the gap is above δ: the lowest level at which it is supported.
+        """Return the p-value of a gap above δ: the lowest level at which the test supports this claim.
 
         Holm's method tests at a fraction of 5 %, so both steps of the test use `level`.
         """
@@ -339,7 +340,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 
 
 def joint_limit_factor(covariance: Array, random_state: int | None) -> float:
-    """Return the factor from standard errors to joint 95 % limits of several numbers; NaN without numbers."""
+    """Return the factor that multiplies standard errors to give joint 95 % limits; NaN without numbers."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
@@ -391,7 +392,7 @@ def _p_from_draws(drawn: Array, observed: float) -> float:
 
 
 def _in_groups(scores: Rows) -> Array:
-    """Sum scores of units (U, p) in at most 2,000 random groups of about equal size, (G, p).
+    """Sum the scores of units (U, p) within at most 2,000 random groups of about equal size, (G, p).
 
     The sums preserve the total and, on average, its variance and skewness, which the bootstrap needs.
     """

@@ -1,4 +1,4 @@
-"""Plan of an audit: columns, primary criterion and threshold, fixed before any result.
+"""Plan of an audit: columns, primary criterion and threshold, fixed before any result is known.
 
 This module imports no large package, because forms and stored plans need it without running an audit.
 """
@@ -79,7 +79,7 @@ class Columns:
 
     @property
     def each(self) -> tuple[Columns, ...]:
-        """Columns for each separate audit of one sensitive attribute."""
+        """Columns for each sensitive attribute, which is audited separately."""
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
     def of(self, role: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ class Columns:
 
     @property
     def crossings(self) -> tuple[tuple[str, ...], ...]:
-        """Attributes of each crossing in the audit: all pairs and, if there are three, all three together.
+        """Combinations of attributes (crossings) to audit: all pairs and, with three attributes, all three.
 
         If there are more than three attributes, the audit covers only pairs that include the first one.
         """
@@ -159,8 +159,8 @@ class Question:
     needs
         The role in :class:`Columns` that the answer requires besides price and s; "" for none.
     uses
-        Optional roles that some figures of the question use. A figure leaves out the rows with a missing cell
-        in the roles that it uses. ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some results of the question use. A result leaves out the rows with a missing cell
+        in a role that the result uses. ``"cost"`` is the expected cost, or else the outcome.
     missing
         Text that the audit shows if the role in `needs` is missing; "" for no text.
     """

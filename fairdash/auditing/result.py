@@ -2,7 +2,7 @@
 
 Results are compared without access to their rows. Each number is a share of the mean price of its audit, so a
 uniform price increase is not drift. The audits count as independent samples: the half-width of a difference
-is the root of the sum of both squared half-widths. If both audits use the same rows, it is too large.
+is the root of the sum of both squared half-widths, which is too large for audits of the same rows.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ IN_SHORT = {
 TAILS = ("below", "above")
 #: Names of the tables with changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: Kinds of rows in the figures: a criterion's gap, the test of any link, and another measure.
+#: Kinds of rows in the table of estimates: a criterion's gap, the test of any link, and another measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
-#: Units of figures: shares, mostly of the mean price, and amounts in units of the price.
+#: Units of estimates: shares, mostly of the mean price, and amounts in units of the price.
 SHARE, AMOUNT = "share", "price"
 _COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
 _WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
@@ -149,14 +149,13 @@ class Findings:
     plan
         Plan of the audit, including its thresholds.
     n, n_units, mean_price
-        Number of rows, number of independent units (policies, or rows), and the mean price, to which shares
-        refer.
+        Number of rows; number of independent units (policies or rows); mean price, the denominator of shares.
     notes
         Notes on rows that the audit left out or sampled.
     others
-        Results along further sensitive attributes, and across the cells of each crossing. With several
-        attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and all other
-        fields cover the first attribute.
+        Results for further sensitive attributes, and for each combination of attributes (crossing). With
+        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and
+        all other fields cover the first attribute.
     origin
         Source of the table, and the hash of its rows, as :class:`~fairdash.auditing.schema.Origin`.
     made_with
@@ -251,8 +250,9 @@ class Findings:
         return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """Yield each answer with a map of names to tables. The last table, ``measures_`` and the question's
-        number, has the answer's measures. A table of two answers comes with the first."""
+        """Yield each answer with a map of names to tables. The last table, named ``measures_`` plus the
+        question's number, contains the answer's measures. If two answers share a table, only the first answer
+        has it."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -301,7 +301,7 @@ def _rows(result: Findings, quantity: str) -> pd.DataFrame:
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
-    """Return the tidy table of figures, with the sensitive attribute `column` in every row."""
+    """Return the tidy table of estimates, with the sensitive attribute `column` in every row."""
     table = pd.DataFrame(rows, columns=_COLUMNS).assign(column=column)
     return table.fillna({"verdict": NONE})
 
@@ -416,7 +416,8 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return one row per criterion of each attribute and crossing, and per measure with two intervals."""
+    """Return one row per criterion of each attribute and crossing, and per measure that has an interval in
+    both audits."""
     keys = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
     both = both.dropna(subset=[*keys, *(f"{each}_before" for each in keys)]).reset_index(drop=True)

@@ -40,7 +40,7 @@ _MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
-        # Wide views of the table of figures.
+        # Wide views of the table of all estimates.
         **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
@@ -159,7 +159,7 @@ class Content:
 
 
 def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
-    """Return the tables of an audit's content, including the table of figures."""
+    """Return the tables of an audit's content, including the table of all estimates."""
     rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}

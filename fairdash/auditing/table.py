@@ -73,7 +73,7 @@ class AuditTable:
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
-        Sort key among rows with equal s and exposure: the first price, even in an audit of the second one.
+        Sort key among rows with equal s and exposure: the first price, even if the second price is audited.
     fold_seed
         Seed of the folds.
     columns
@@ -396,7 +396,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Remove the rows of tables whose groups are too small to be shown, by their column ``rows``."""
+    """Remove the rows of tables that describe groups too small to be shown, judged by the column ``rows``."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -417,7 +417,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
-    """Return an error with the notes on rows left out, the usual reason for too few rows."""
+    """Return the error for too few rows, with the notes on rows left out, which are the usual reason."""
     sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 

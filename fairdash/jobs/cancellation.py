@@ -1,7 +1,7 @@
 """Request that a job stops, check whether a stop was requested, and find the process that runs a job.
 
 <job>/cancel        file that exists from the request to stop until the job is resumed
-<job>/worker.lock   lock that the process that runs the job holds
+<job>/worker.lock   lock held by the process that runs the job
 <job>/process.json  host and id of this process
 """
 
@@ -90,7 +90,7 @@ def record_process(folder: Path) -> None:
 
 
 def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
-    """Ask the process that runs the job in `folder` to stop, or terminate it; return whether it has ended.
+    """Stop the process that runs the job in `folder`, by force if necessary; return whether it has ended.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
     request_stop(folder)
     if _is_free(folder, seconds):
         return True
-    # The process that holds the lock has recorded its id, so the id can't be that of another process.
+    # The process that holds the lock wrote this file, so the id in the file is the id of that process.
     try:
         process_info = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
         if process_info["host"] == socket.gethostname():

@@ -1,15 +1,15 @@
 """Compute the steps of a job in other processes, through any executor, or on several machines.
 
 The process of the job runs the job's program repeatedly (:class:`fairdash.jobs.steps.Replay`). In each run,
-it submits the steps that can now be computed, until no step is missing. A step is a call of a module-level
-function with two texts: the job's folder and the step's name. The function stores the result in the folder
-and returns the result's hash. Processes exchange no rows, states or predictions.
+the process submits the steps that can now be computed, until no step is missing. A step is a call of a
+module-level function with two texts: the job's folder and the step's name. The function stores the result in
+the folder and returns the result's hash. Processes exchange no rows, states or predictions.
 
 <job>/units/progress/   current activity and progress of each running step
 
 The process of the job submits its steps through a :class:`QueueExecutor`. A worker on any machine takes the
-steps from the queue and computes them in a pool of processes (:class:`StepPool`). The database holds the name
-of a step and the hash of its result.
+steps from the queue and computes them in a pool of processes (:class:`StepPool`). The database stores each
+step's name and the hash of the step's result.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def compute_steps(
     step
         Module-level function that computes a step.
     executor
-        Executor, or a function that creates an executor for the job, and another one if its processes die.
+        Executor, or a function that creates one for the job, and a new one if the executor's processes die.
     width
-        Number of steps that the executor computes at once. No further steps are submitted, so the next step
-        is always the first missing one in the order of the program.
+        Number of steps that the executor computes at once. At most this many steps are submitted, so the next
+        step to compute is always the first missing step in the order of the program.
     progress
         Called several times a second with the current activity and the completed share; an exception from it,
         such as Cancelled, stops the job.
@@ -196,7 +196,7 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
 
 
 def warm_up() -> None:
-    """Start the process from which pools are forked, if the system has one, with the modules for steps."""
+    """Start the process from which pools are forked, with the modules for steps, if the system can fork."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -225,7 +225,7 @@ def _stop_with_parent_or_job(folder: Path) -> None:
 
 
 class QueueExecutor(Executor):
-    """Executor whose steps the workers of all machines take from the database.
+    """Executor that stores steps in the database, where the workers of all machines take and compute them.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
 
 
-#: Environment variables for numpy and torch, set before their import. Beside a busy app, several threads
-#: proved very slow, because waiting threads may keep a core busy.
+#: Environment variables for numpy and torch, set before their import. While the app is busy, several threads
+#: are very slow, because waiting threads may keep a core busy.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 

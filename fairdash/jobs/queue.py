@@ -7,7 +7,7 @@
                                     the machine's name
 
 If several machines share one home, ``FAIRDASH_DATABASE`` names a PostgreSQL database that replaces
-jobs.sqlite. The database holds ids and states, but no rows of data. Importing DBOS takes 0.4 s, so the app
+jobs.sqlite. The database contains ids and states, but no rows of data. Importing DBOS takes 0.4 s, so the app
 does not look up ended jobs in the queue.
 """
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
-#: Names of the workflow of a job, whose arguments are the job's path and part, and of the workflow of a step;
-#: queue of the steps, if several machines share the work.
+#: Workflow of a job (its arguments are the job's path and part), workflow of a step, and queue of the steps
+#: if several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
 #: Version of the steps, which changes if older results can't be used any more. Older jobs remain unchanged.
 VERSION = "5"
@@ -242,7 +242,7 @@ def retry_until_available(ask: Callable[[], Answer]) -> Answer:
 
 
 def ensure_worker(queue_name: str) -> None:
-    """Start a process for a queue on this machine, unless one runs; it ends when there is nothing to do."""
+    """Start a process for a queue on this machine, unless one runs; the process ends when idle."""
     lock = lock_of(queue_name)
     if not is_locked(lock):
         make_parents(lock)
@@ -268,7 +268,7 @@ def lock_of(queue_name: str) -> Path:
 def worker_at(queue_name: str) -> str:
     """Return the name of this machine's process for a queue; with SQLite, it is the name of the queue.
 
-    ``FAIRDASH_MACHINE`` replaces the host name in it if several machines have the same host name.
+    If several machines have the same host name, ``FAIRDASH_MACHINE`` replaces the host name.
     """
     if not is_shared():
         return queue_name

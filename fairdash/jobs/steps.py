@@ -46,8 +46,8 @@ T = TypeVar("T")
 class StepRunner(Protocol):
     """Interface of a function that returns the result of the step `name`, which `compute` computes if needed.
 
-    The names of a job's steps depend only on its plan and its data. A job asks for each step once, after all
-    steps whose results this step needs. Exceptions of `compute` are not handled.
+    The names of a job's steps depend only on its plan and its data. A job requests a step once, and only
+    after all steps whose results the step needs. Exceptions of `compute` are not handled.
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
@@ -180,7 +180,7 @@ def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
 
 
 def independent(run_step: StepRunner, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
-    """Return the results of independent tasks; `tasks` has each by the first part of its steps' names."""
+    """Return the results of independent tasks; `tasks` maps prefixes of step names to tasks."""
     return gather(*(Branch(run_step, task, name, is_kept=False) for name, task in tasks.items()))
 
 
@@ -213,12 +213,12 @@ class Checkpoints:
             log.warning("%s can't be read (%s), so its steps are computed again", self.folder, error)
 
     def record(self, name: str, digest: str, share: float = 0.0) -> None:
-        """Record the result of a step; StorageError if the disk is full."""
+        """Record the result of a step; raise StorageError if the disk is full."""
         self.index[name] = digest, share
         write_whole(self.folder / INDEX, json.dumps(self.index).encode())
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """Return the result of a step, which is stored or computed now."""
+        """Return the stored result of a step, or compute the result now."""
         self.check()
         files = self.files_of(name)
         if files is None:
@@ -281,7 +281,7 @@ class Replay(Checkpoints):
             raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
-        """Return a branch's result, computed once; then release the memory of its steps' results."""
+        """Return a branch's result, which is computed once; then release the memory of the steps' results."""
         if parts not in self._branches:
             new_result = task()
             prefixes = tuple(f"{part}/" for part in parts)
@@ -374,7 +374,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits; they may have gigabytes, so blocks are compared."""
+    """Return whether two arrays have the same bits, comparing blocks because arrays may have gigabytes."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     one, other = a.reshape(-1), b.reshape(-1)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fairdash.errors import StorageError
 
-#: Folders whose files contain personal data, or figures computed from these data.
+#: Folders whose files contain personal data, or numbers computed from these data.
 _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repairs", "paper")
 
 #: Owner of all files if the app has no sign-in.
@@ -42,7 +42,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_owner(owner: str) -> str:
-    """Check and return an owner, because it becomes part of a path; StorageError if it is invalid."""
+    """Return an owner that is safe as a part of a path; raise StorageError if the owner is invalid."""
     if not _OWNER.fullmatch(owner):
         raise StorageError.of(
             "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} if the app has no sign-in."

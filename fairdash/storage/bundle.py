@@ -1,4 +1,4 @@
-"""File bundles that detect altered bytes: in a zip, in a folder, or in one file.
+"""Files stored with hashes that reveal altered bytes: in a zip, in a folder, or in one file.
 
 a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` checks the zip
 sha256.json        map of the path of every other file to its SHA-256, in a zip or a folder
@@ -28,7 +28,7 @@ SEAL = "sha256.json"
 _HASH_KEY = "sha256"
 #: Time stamp in a zip for files without a time: the earliest time that a zip can store.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
-#: Maximum number of files in a zip, because reading takes time for every file, even for an empty file.
+#: Maximum number of files in a zip, because it takes time to read any file, even an empty one.
 MAX_FILES = 20_000
 _ENTRY = b"PK\x01\x02"
 
@@ -84,7 +84,7 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     Parameters
     ----------
     largest
-        Maximum total size after unpacking; by default the size of the zip, which excludes compressed files.
+        Maximum total size after unpacking; by default the size of the zip, which compressed files exceed.
 
     Raises
     ------
@@ -243,13 +243,13 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Return the content of a file by :func:`write_sealed`; errors are OSError and as
+    """Read a file written by :func:`write_sealed`; raise OSError or the errors of
     :func:`open_sealed_text`."""
     return open_sealed_text(path.read_text(encoding="utf-8"))
 
 
 def _hash(content: Mapping[str, Any]) -> str:
-    # The content is hashed as it is read from JSON, where tuples become lists, and keys become texts.
+    # The hash is of the content after a round trip through JSON: tuples become lists, and keys become texts.
     return sha256(json.dumps(json.loads(json.dumps(content)), sort_keys=True).encode())
 
 

@@ -3,7 +3,7 @@
 <run>/log.jsonl   the lines
 <run>/log.json    number of lines and hash of the last line, sealed (:mod:`fairdash.storage.bundle`)
 
-A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
+A line that was altered, inserted or removed breaks the chain. The chain detects faults and accidents, but not
 changes by a person who can write all files of the home folder.
 """
 
@@ -55,7 +55,7 @@ class Event:
 
     @property
     def said(self) -> str:
-        """Event with its details in words."""
+        """Sentence that describes the event and its details."""
         details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *details])
 

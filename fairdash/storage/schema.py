@@ -1,7 +1,7 @@
 """Checks on files from other sources: types, shapes, counts, known names and limits.
 
-JSON, Parquet and safetensors have one reader each. Declared sizes are checked before the content is loaded,
-where possible, and every fault raises :class:`SchemaError`.
+There is one reader for each of JSON, Parquet and safetensors. Declared sizes are checked before the content
+is loaded, where possible, and every fault raises :class:`SchemaError`.
 
 >>> read_json(b'{"n": 1e999}', most_bytes=100)
 Traceback (most recent call last):
@@ -185,7 +185,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
                 kind = file.schema_arrow.field(name).type
                 require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
             texts = [name for name, column in known.items() if column.kind == TEXT]
-        # With dictionaries, a long text that is repeated in every row is in memory only once.
+        # If texts are read as dictionaries, a long text that is repeated in every row is in memory only once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
             table = file.read()
         require(table.num_rows <= most_rows, f"it has more than {most_rows:,} rows")

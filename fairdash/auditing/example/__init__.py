@@ -1,4 +1,4 @@
-"""Example audit that ships with fairdash: a GLM's premiums on pg15training, against age and gender.
+"""Example audit that ships with fairdash: do a GLM's premiums for pg15training depend on age and gender?
 
 The folder of this module contains the results, which are sums over groups of 20 policies or more, but not the
 policies. ``python -m benchmarks.audit_example`` reproduces the folder.

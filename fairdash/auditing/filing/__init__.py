@@ -1,1 +1,1 @@
-"""Documents of a finished audit: the report in its evidence, and a filing with the headings of a rule."""
+"""Documents made from a finished audit: the report, and a filing under the headings that a rule requires."""

@@ -1,4 +1,4 @@
-"""Audit document for filing, under the headings of a rule, with SVG figures and governance text."""
+"""Document for filing an audit, with the headings that a rule requires, SVG charts and governance text."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
     return read_governance(place)
 
 
-#: Tables that a filing shows as a figure or prints; the evidence contains all tables.
+#: Tables that a filing shows as a chart or as a table; the evidence contains all tables.
 _DRAWN = frozenset(
     {
         *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),

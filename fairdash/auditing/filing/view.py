@@ -1,4 +1,4 @@
-"""Views of an audit as blocks, which page, report, filing, command line and CSV files share."""
+"""Views of an audit as blocks; the page, report, filing, command line and CSV files all use these views."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ORIGIN = {
     "reading": "Reading of the file",
     "model": "Model of the price",
 }
-#: Titles of a gap and its interval (shares of the mean price), with the columns of the verdicts.
+#: Map of titles for a gap and its interval (shares of the mean price) to columns of the table of verdicts.
 _GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
 #: Columns that contain ids, with a map of ids to display names.
 _WORDS = {
@@ -171,7 +171,7 @@ def summary_of(result: Findings) -> list[Block]:
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, the headline, a sentence, and changes since an audit."""
+    """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     sentences = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in sentences if each]
@@ -282,7 +282,7 @@ def _details(result: Findings) -> Table:
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """Return the facts of the plan, which was fixed before any result."""
+    """Return the facts of the plan, which was fixed before any result was known."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]
     unseeded, unwritten = (
@@ -299,7 +299,7 @@ def decided_of(result: Findings) -> dict[str, str]:
 
 
 def origin_of(result: Findings) -> dict[str, str]:
-    """Return the origin of the rows, and their number."""
+    """Return the source and the number of the rows."""
     facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):

@@ -1,11 +1,11 @@
-"""Averages of the five premiums by band of s, with intervals, and the price repaired at several strengths.
+"""Averages of the five premiums in each band of s with intervals, and prices repaired at several strengths.
 
-A premium P learned by trees differs from the true premium by the error of the trees. The average E[P | S ∈ b]
-over a band b of s (a fifth of the exposure, or a class) has an influence function, which corrects its bias:
-only products of two models' errors remain, and the interval includes the correction's noise (double machine
-learning, Chernozhukov et al. 2018). Models predict only rows on which they were not fitted. With g_b(x) = P(S
-∈ b | x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of a row to p_b E[P
-| b] is:
+A premium P estimated by trees differs from the true premium by the error of the trees. The average E[P | S ∈
+b] over a band b of s (a fifth of the exposure, or a class) has an influence function, which corrects the
+average's bias: only products of two models' errors remain, and the interval includes the correction's noise
+(double machine learning, Chernozhukov et al. 2018). Models predict only rows on which they were not fitted.
+With g_b(x) = P(S ∈ b | x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of
+a row to p_b E[P | b] is:
 
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
@@ -15,8 +15,9 @@ and m_b(s) = E[μ(X, s) 1_b];
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
 C is the quantile of the common distribution at the rank U of μ among rows with equal s. α_b is the derivative
-of E[C g_b] by μ: the slope of C along μ times (g_b minus its mean given U and s), plus the mean of g_b given
-U. L_b is the influence of the row on the distributions of μ given s, and on the frequency of s.
+of E[C g_b] with respect to μ: the slope of C along μ times (g_b minus its mean given U and s), plus the mean
+of g_b given U. L_b is the row's influence on the estimated distributions of μ given s and the estimated
+frequency of s.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     -------
     DataFrame
         Columns premium, low and high (of s), rows, and value, ci_low, ci_high in units of the price. The
-        limits of a premium hold for all bands simultaneously. They include the noise of costs, the error of
-        the models, and the error of the portfolio's loss ratio.
+        limits of a premium hold for all bands simultaneously. The limits include the noise of costs, the
+        error of the models, and the error of the portfolio's loss ratio.
     """
     table, share = costs.table, costs.table.share
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
@@ -140,7 +141,7 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     common, slope = share @ centre + p @ band_quantiles, p @ slopes
     rank = np.interp(corrective, common, at)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
-    # The two arrays have the means of g_b given U, and given both U and s.
+    # The two arrays contain the means of g_b given U, and the means of g_b given both U and s.
     given_rank = _mean_in(cell, _CELLS, g, table)
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     slope_ratio = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
@@ -173,7 +174,7 @@ def _weighted_quantiles(values: Array, weight: Array, at: Array) -> Array:
 
 
 def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array:
-    """Return weighted means of columns (n, B) within codes, (count, B); a code without rows has 0."""
+    """Return weighted means of columns (n, B) over each code's rows, (count, B); 0 without rows."""
     total = np.bincount(code, weights=table.weight, minlength=count)
     sums = [np.bincount(code, weights=table.weight * each, minlength=count) for each in values.T]
     return np.column_stack(sums) / np.maximum(total, 1e-300)[:, None]
@@ -198,9 +199,9 @@ def repaired(
     -------
     figures
         One row for each way to compute the price (with or without s) and each strength: the dependence and
-        its floor (HGR, splines), the mean absolute change as a share of the mean price, the share of the
-        exposure whose price changes by more than a tenth, and, with an outcome, the error divided by the
-        error of the mean outcome.
+        the noise level without dependence (floor; HGR, splines), the mean absolute change as a share of the
+        mean price, the share of the exposure whose price changes by more than a tenth, and, with an outcome,
+        the error divided by the error of the mean outcome.
     prices
         The audit's rows in their order, with columns for the price, s, and each way and strength.
     """
@@ -253,7 +254,7 @@ def repaired(
 
 
 def reach_in_words(figures: pd.DataFrame) -> str:
-    """State how much of a repair remains if s is unknown at pricing; `figures` is from :func:`repaired`."""
+    """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
     before, with_s, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (

@@ -24,7 +24,7 @@ _FORM = (
     "Provide one sheet with the columns factor, level and relativity and one row “base rate”, or a sheet for "
     "each factor with its levels and their relativities."
 )
-#: Column names in tables of insurers, SAS and R; coefficients are on the scale of the link.
+#: Column names that insurers, SAS and R use in tables; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
@@ -44,7 +44,7 @@ Row = tuple[Any, Any, Any]
 
 
 def read_factors(content: bytes, link: Link) -> NamedModel:
-    """Read a tariff from a workbook or delimited text, with the parameters of the other model readers."""
+    """Read a tariff from a workbook or delimited text; all readers of models have these parameters."""
     is_book = content.startswith(b"PK")
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
@@ -63,7 +63,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
 
 
 class FactorTable(NamedModel):
-    """Tariff in the cells of one or more sheets."""
+    """Tariff read from the cells of one or more sheets."""
 
     def __init__(self, sheets: dict[str, Cells], link: Link, *, is_book: bool) -> None:
         self._table = self._as_tariff(sheets, link)
@@ -171,7 +171,7 @@ class FactorTable(NamedModel):
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
-        """Return an empty tuple, because rating raises an error that names levels missing from the table."""
+        """Return an empty tuple, because :meth:`predict` raises an error for levels that the table lacks."""
         return ()
 
 
@@ -223,7 +223,7 @@ def _is_name(cell: Any) -> bool:
 
 
 def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
-    """Return the coefficients by name of the term."""
+    """Return the coefficients of the named terms."""
     by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
         by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]

@@ -1,8 +1,9 @@
-"""Open and run a model's file in a separate process, with limits of memory and time.
+"""Open and run a model's file in a separate process, with limits on memory and time.
 
 ``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file, then
 rows, and answers with the file's description, with prices, or with an error message. Rows are sent as arrays,
-answers as JSON and numbers, and nothing as a pickle. If the process dies, the caller gets an error message.
+and answers are sent as JSON and numbers; pickles are not used. If the process dies, the caller gets an error
+message.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def read_model(
 
 
 class ForeignModel:
-    """Model in a file, opened in a separate process, with the parameters and errors of :func:`read_model`."""
+    """Model in a file, opened in a separate process; parameters and errors are as in :func:`read_model`."""
 
     def __init__(self, content: bytes, **options: Any) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
@@ -235,7 +236,7 @@ def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
 
 
 def main() -> None:
-    """Answer requests of the caller until it closes the pipe."""
+    """Answer the caller's requests until the caller closes the pipe."""
     # Libraries print to standard output, so answers have a separate channel.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

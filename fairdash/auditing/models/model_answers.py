@@ -1,10 +1,10 @@
 """Additional answer about a model: how a price changes when one column alone changes.
 
 Changing one column with all others fixed describes only the model: if columns are related, such customers may
-not exist. For each column, two prices are compared: the mean over the column's values among rows with the
-lowest s, and the mean over its values among rows with the highest s. If the column is s, its lowest and its
-highest values are compared. If the column is a proxy, the comparison shows the effect of the proxy's change
-along s.
+not exist. For each column, two mean prices are compared: one with the column set to its values in the rows
+with the lowest s, and one with the column set to its values in the rows with the highest s. If the column is
+s, its lowest and its highest values are compared. If the column is a proxy, the comparison shows the effect
+of the proxy's change from low to high s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -38,8 +38,8 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Maximum number of rows whose price is computed for each value of a column, and share of the rows that count
-#: as those with the lowest s or with the highest s.
+#: Maximum number of rows whose price is computed for each value of a column, and share of the rows in each of
+#: two groups: the rows with the lowest s, and the rows with the highest s.
 MAX_ROWS, END = 2_000, 0.1
 #: Levels of the quantiles that represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -175,7 +175,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
-    """Return the mean price of each row over several values of one column, (n,)."""
+    """Return each row's mean price, (n,), when one column is set to each of several values."""
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
@@ -186,7 +186,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's change in price, (n,), if a column changes from its values at low s to high s."""
+    """Return each row's price change, (n,), when a column's values at low s become its values at high s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -199,7 +199,7 @@ def ask_model(
     customer: Any = None,
     tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
-    """Add the answer on the model's behaviour along the audit's first sensitive attribute.
+    """Add an answer on how the model's price changes if only s, or only one other column, changes.
 
     The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
     mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;

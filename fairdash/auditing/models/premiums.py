@@ -157,7 +157,7 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
 def networks_out_of_fold(
     table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
-    """Predict y (n,) out of fold by fairdash's standard networks, trained together as one stack."""
+    """Predict y (n,) out of fold by fairdash's standard networks, trained together in one batch (a stack)."""
     from fairdash.data.dataset import Dataset
     from fairdash.training.device import resolve_device
     from fairdash.training.methods import STANDARD
@@ -205,13 +205,13 @@ SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
 def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. It is
-    1 for an exact prediction, and below 0 if the mean predicts better."""
+    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. The
+    value is 1 for an exact prediction, and below 0 if the mean predicts better."""
     return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
 def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return the loss of `base` minus the loss of `better`, paired by unit, as a share of the mean's loss."""
+    """Return (loss of `base` − loss of `better`) / loss of the mean, with losses paired by unit."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
 
@@ -227,7 +227,7 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Costs:
-    """Expected cost of policies at any s, and the five premiums, at the level of the price.
+    """Expected cost of policies at any s, and the five premiums, scaled to the level of the price.
 
     Attributes
     ----------
@@ -236,9 +236,9 @@ class Costs:
     cost : (n,) array
         Costs from which the models learned, scaled to the mean price.
     at_nodes : (n, K) array
-        μ(x, sₖ) at up to 30 values sₖ of s, by models fitted without the row.
+        μ(x, sₖ) at up to 30 values sₖ of s; no model predicts a row on which it was fitted.
     premiums
-        Map of the ids in :data:`PREMIUMS` to (n,) arrays, by models fitted without the row.
+        Map of the ids in :data:`PREMIUMS` to (n,) arrays; no model predicts a row on which it was fitted.
     random_state
         Seed of the models.
     """
@@ -251,14 +251,15 @@ class Costs:
 
     @cached_property
     def by_networks(self) -> Array | None:
-        """Best estimate by networks, (n,), fitted without the row; None if torch is not installed."""
+        """Best estimate, (n,), by networks that were not fitted on the rows they predict; None without
+        torch."""
         if not has(NETWORKS_PACKAGE):
             return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
         predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # The loss that compares networks with trees may need positive values, so the trees' range applies.
+        # The loss may need positive values, so predictions of networks are clipped to the trees' range.
         best = self.premiums["best_estimate"]
         return np.clip(predicted, best.min(), best.max())
 
@@ -284,7 +285,7 @@ class Costs:
 
     @property
     def fit_to_cost(self) -> Estimate:
-        """Fit to the learned cost: an expected cost from the user has less noise than the outcome."""
+        """Fit to the learned cost; a user's expected cost has less noise than the outcome."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
         return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 
@@ -363,7 +364,7 @@ def _trees_for(y: Array) -> Trees:
 
 
 def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
-    """Return values with the same distribution at every s, by the rank of `best` (n,) among rows of equal s.
+    """Convert ranks of `best` (n,) among rows of equal s to values with the same distribution at every s.
 
     The distribution given s is estimated from rows with similar s
     (:func:`fairdash.training.references.fit_barycentre`), with a narrower kernel than for a smooth curve,
@@ -383,12 +384,12 @@ def share_explained_in_words(costs: Costs) -> str:
 
 
 def fit_of(costs: Costs) -> str:
-    """Return the fit of the learned costs in words."""
+    """Describe how well trees predict cost on held-out rows."""
     return f"on held-out rows trees explain {within(costs.fit)} of the {loss_in_words(costs)}"
 
 
 def nothing_learned(costs: Costs) -> str:
-    """Return the reason why an answer based on learned costs has no figures."""
+    """Return the reason why an answer based on learned costs gives no numbers."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
         f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
@@ -401,7 +402,7 @@ def loss_in_words(costs: Costs) -> str:
 
 
 def points(each: Estimate) -> str:
-    """Return the difference of two shares with its interval."""
+    """Format a difference between two shares, with its interval, in percentage points."""
     # Adding 0 converts −0 to 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"

@@ -1,10 +1,10 @@
 """Questions 8 and 10: which other prices could be charged, and how does a second price compare?
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
-10 are audited on the same rows, folds and points, and the difference of each number is reported. Intervals of
-differences are paired. For curves, the interval uses, for each unit, the difference of its contributions to
-both numbers. All other intervals come from a jackknife that leaves out a twentieth of the units at a time
-(Student's t with 19 degrees of freedom).
+10 are audited on the same rows, folds and points, and for each number the difference between the prices is
+reported. Intervals of differences are paired: for curves, the interval uses the difference between each
+unit's contributions to the two numbers. All other intervals come from a jackknife that leaves out a twentieth
+of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
     the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and by how much this share is below the best estimate's (``less``). ``premium_curves`` has the
-    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the columns of a
+    curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
     ``premium_differences`` has one row per difference with its distribution over policies, in units of the
     price.
     """
@@ -210,8 +210,8 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     """Tabulate the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Each number is a share of the mean of its price, or in the unit of its measure. If a number has no paired
-    interval, its limits are missing.
+    Each number is divided by the mean of the price that it describes, or has the unit of its measure. If a
+    number has no paired interval, its limits are missing.
     """
     numbers = [
         pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
@@ -273,7 +273,7 @@ def _half_width(parts: list[Array]) -> float:
 
 
 def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each remaining measure with half the width of its interval, by a jackknife over unit groups."""
+    """Yield each remaining measure with half its interval's width, by a jackknife over groups of units."""
     estimates = []
     for data in (first.data, other.data):
         # The curve is predicted out of fold only once, for all subsets of rows.

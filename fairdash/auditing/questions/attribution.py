@@ -1,9 +1,9 @@
-"""Question 6: through which columns does the price depend on s? Shares of the features, direct use of s, and
-proxy discrimination.
+"""Question 6: through which columns does the price depend on s? The answer has the features' shares of the
+link, the direct use of s, and proxy discrimination.
 
-A surrogate π̂ fitted to the table's features reproduces the price. The share of its variance that s explains,
-UF = Var(E[π̂|s]) / Var(π̂), is divided among the features by Shapley values φⱼ, which add up to π̂: UFⱼ =
-Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
+A surrogate π̂ fitted to the table's features reproduces the price. The share of π̂'s variance that s
+explains, UF = Var(E[π̂|s]) / Var(π̂), is divided among the features by Shapley values φⱼ, which add up to π̂:
+UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
 
 from __future__ import annotations
@@ -180,8 +180,7 @@ def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | Non
 
 
 def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:
-    """Return the dependence of each feature on s, and the share of the variance of the ranks of s that all
-    features predict."""
+    """Return the dependence of each feature on s, and the R² of all features as predictors of ranks of s."""
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 
@@ -203,7 +202,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 
 
 def _further_fits(costs: Costs | None, *, proxy_r2: float | None) -> pd.DataFrame:
-    """Return the fit of the other models on held-out rows."""
+    """Return the fit, on held-out rows, of the models that predict s or cost."""
     ranks = "ranks of the sensitive attribute from the features"
     rows: list[dict[str, Any]] = []
     if proxy_r2 is not None:
@@ -234,8 +233,9 @@ def drivers_of(
         ci_high. The models are the surrogate without s, the surrogate with s, and networks instead of trees,
         with s if the surrogate uses s.
     Estimate
-        Share of the price's variance by which s improves the surrogate on held-out rows. If this share is
-        certainly larger than :data:`MIN_DIRECT_USE`, the surrogate for the shares has s among its features.
+        Increase of the surrogate's R² on held-out rows if the surrogate also uses s. If this increase is
+        certainly larger than :data:`MIN_DIRECT_USE`, s is among the features of the surrogate from which the
+        shares are computed.
     Estimate
         Share UF of the surrogate's variance that s explains.
     DataFrame

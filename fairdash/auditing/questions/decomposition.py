@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 #: Factor that reduces the curve's penalty, and thus the bias, in the comparison of two fixed points.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Maximum number of rows with a single factor. With several factors, trees use at most :data:`TREE_ROWS`.
+#: Maximum number of rows for one factor. With several factors, trees use at most :data:`TREE_ROWS`.
 _MAX_ROWS = 100_000
 _TREES = 60
 #: Minimum weight of a leaf, in rows of average weight.
@@ -141,7 +141,7 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """Decompose the gap between the curve's lowest and highest points, selected on the other half of units.
+    """Decompose the gap between the curve's extreme points, which the other half of the units selects.
 
     The result is None if one of the halves has no cost, or too few rows for a curve.
     """
@@ -360,8 +360,8 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of the hypothesis of no link, not
-    even one that varies with the factors."""
+    """Return the answer and further sentences; `any_link` is the p-value of a test for any kind of link, also
+    for links that vary with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

@@ -18,7 +18,7 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent
 
-#: Share of the exposure with the highest prices.
+#: Share of the exposure that counts as having the highest prices.
 TOP_SHARE = 0.05
 #: Adverse impact ratio below which the four-fifths rule reports a class.
 FOUR_FIFTHS = 0.8
@@ -183,7 +183,7 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 
 
 def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the mean price in every cell of crossed attributes, and sentences on crossings' largest gaps.
+    """Return mean prices in the cells of crossed attributes, and a sentence on each crossing's largest gap.
 
     The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
     interval of the gap accounts for the selection of the extreme pair among all pairs of cells.

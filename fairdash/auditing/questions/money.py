@@ -1,14 +1,14 @@
 """Question 7: how much money is at stake, and for whom?
 
-The answer compares payments with a base, along s and by segment.
+The answer compares payments with a base, along s and for each segment.
 
-The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
-portfolio's loss ratio). Without a cost, the base is the mean price or, in a segment, the mean of the rows
-with equal values in the other column. The payment of a group above its base is Σ w (π − base). The standard
-error is the larger of two values: one from the spread within the group, and one from the overall spread and
-the group's number of rows. The second value is needed for a small group without claims, which has no spread.
-The standard error ignores the noise of the base, which would make intervals narrower if spreads are equal. In
-95 % of samples, the limits in a table hold for all groups of the table.
+A row's base is its expected cost divided by the portfolio's loss ratio, so that bases and prices have the
+same total. Without a cost, the base is the mean price or, in a segment, the mean price of the rows with the
+same level of the other column. The payment of a group above its base is Σ w (π − base). The standard error is
+the larger of two values: one from the spread within the group, and one from the overall spread and the
+group's number of rows. The second value is needed for a small group without claims, which has no spread. The
+standard error ignores the noise of the base, which would make intervals narrower if spreads are equal. In 95
+% of samples, the limits in a table hold for all groups of the table.
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def segments(
     """Return the most affected segments: a fifth of s and a level or fifth of another column.
 
     Segments are sorted by the limit of the amount per head that is closest to 0, so noise does not put a
-    small segment first. If the limits include 0, they are sorted by the amount in standard errors.
+    small segment first. Segments whose limits include 0 come last, sorted by the amount divided by its
+    standard error.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Yield each column's name, each row's level, (n,), or −1 for a missing cell, and the level names."""
+    """Yield, for each column, its name, the level of each row (n,), −1 if missing, and the levels' names."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
@@ -303,7 +304,7 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def payments_above_base(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base in rows where the curve of the other half of units is above the base.
+    """Return payments above the base where the curve fitted on the other half of units exceeds the base.
 
     The curve is fitted on separate rows and independent of a row's own noise, so the average payment is 0 if
     there is no link.

@@ -1,14 +1,15 @@
-"""Question 9: how certain are the results? Power, rows without the attribute, and errors in the attribute.
+"""Question 9: how certain are the results? The answer covers power, rows without the attribute, and errors in
+the attribute.
 
 Simulation and extrapolation (SIMEX: Cook and Stefanski 1994) estimates the price's curve for an s measured
-without error. It adds errors of growing variance to s, fits a curve for each, and extrapolates the trend to
-no error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are classical: normal around the
-true value, with the same variance everywhere, and equal in all rows of a policy.
+without error. SIMEX adds errors of growing variance to s, fits a curve for each variance, and extrapolates
+the trend to an s without error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are
+classical: normal around the true value, with the same variance everywhere, and equal in all rows of a policy.
 
 A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
-component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
-r. The extrapolation therefore uses a parabola in r through the measured value. The extrapolation is exact if
-the curve is a straight line or a parabola in s, and otherwise approximate.
+component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so the curve's value at a point
+is a polynomial in r. The extrapolation therefore uses a parabola in r through the measured value. The
+extrapolation is exact if the curve is a straight line or a parabola in s, and otherwise approximate.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """Return weights, (variances,): the extrapolated value is the observed one plus the weighted changes.
+    """Return weights, (variances,): the extrapolated value is the observed value + Σ weight × change.
 
     With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. The extrapolation
     evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
@@ -262,7 +263,7 @@ def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.i
 
 
 def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Return the points, the curve's values, units' contributions to their errors (U, points), and edf."""
+    """Return points, values of the curve, units' contributions to the values' errors (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

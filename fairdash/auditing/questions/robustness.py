@@ -3,7 +3,7 @@
 The robustness value is defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
 39–67): a factor that explains this share of the residual variance of both the price and s, given the named
 factors, would explain the gap. Here s enters through the price's curve along s, estimated on the other half
-of the units, which covers nonlinear links. For a straight line, the value equals theirs.
+of the units, which covers nonlinear links. For a straight line, the value equals that of Cinelli and Hazlett.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Robustness:
 
 
 def robustness_values(t: float, dof: float) -> tuple[float, float]:
-    """Return RV₁ and RV_{1,5 %} for a coefficient's t and degrees of freedom; the paper's sections 4.1, 4.2.
+    """Return RV₁ and RV_{1,5 %} for a coefficient's t and degrees of freedom (sections 4.1 and 4.2).
 
     Examples
     --------
-    The coefficient of their study of Darfur, 0.0973 with a standard error of 0.0233:
+    The paper's study of Darfur has a coefficient of 0.0973 with a standard error of 0.0233:
 
     >>> ["%.3f" % each for each in robustness_values(4.18445, 783)]
     ['0.139', '0.076']
@@ -134,7 +134,8 @@ def robustness_among_equals(
 def _bound_by_named_factor(
     name: str, factors: tuple[str, ...], columns: Array, share: Array, without: ResidualsGiven
 ) -> tuple[float, float]:
-    """Return partial R² with price and s of an omitted factor as strong as a named one, given the others."""
+    """Return partial R² with price and s, given the other factors, of an omitted factor as strong as
+    `name`."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(chosen, columns).T for chosen in (factors, others))
     r2_with_s = _partial_r2(s_few, s_all, share)

@@ -7,10 +7,10 @@ does not depend on s and measures autocalibration (Denuit, Michaelides and Trufi
 each price and not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
 Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
-is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
-band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares are
-corrected for noise: θ = Σ share b̂² minus the contribution of noise, which equals the mean of the products of
-two halves' estimates over all ways to split the units.
+is a straight line in p in each third of a band. The lines prevent s from acting as a proxy for the price
+within a band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares
+are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the mean, over all ways to
+split the units, of the product of two halves' estimates.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Surface(Tested):
 
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
-    """Answer question 5: test sufficiency and equalized residuals, and report the usual insurance figures."""
+    """Answer question 5: test sufficiency and equalized residuals; report the usual insurance ratios."""
     data_with_cost = data.on("outcome", "expected_cost")
     data = data.on("outcome")
     table, seed = data.table, data.seed
@@ -177,7 +177,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Test autocalibration: the difference between a price and its cost, scaled to the level of prices."""
+    """Test autocalibration: does the mean cost at each price, divided by the loss ratio, equal the price?"""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
@@ -268,7 +268,7 @@ def _rms_of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
     """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
-    noise = covariance * share[:, None]  # the matrix CD in the notation below
+    noise = covariance * share[:, None]  # the matrix CD, where C is the covariance and D = diag(share)
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
     noise_variance = 2 * float((noise * noise.T).sum())
@@ -338,10 +338,10 @@ def one_way(table: AuditTable) -> pd.DataFrame:
 
 
 def by_coverage(data: AuditData) -> pd.DataFrame:
-    """Return the numbers of :func:`one_way` and the price's largest gap along s, by level of the coverage.
+    """Return, for each coverage, the numbers of :func:`one_way` and the price's largest gap along s.
 
-    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. These shares are missing
-    if the coverage has fewer than 100 units or too few values of s.
+    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. The gap is missing if the
+    coverage has fewer than 100 units or too few values of s.
     """
     table, name = data.table, data.table.columns.coverage
     assert name is not None
@@ -353,7 +353,7 @@ def by_coverage(data: AuditData) -> pd.DataFrame:
 
 
 def _expected(table: AuditTable) -> Array:
-    """Return each row's expected cost, (n,): the user's estimate or, without one, price times loss ratio."""
+    """Return each row's expected cost, (n,): the user's estimate or else the price times the loss ratio."""
     return table.price * table.loss_ratio if table.expected_cost is None else table.expected_cost
 
 

@@ -1,8 +1,8 @@
 """Rules on the fairness of prices: one file for each rule with a template, and others.toml for other rules.
 
-Each file states which parts of a rule we read, where and when, and quotes nothing. In place of a sentence on
-what an audit can do, a file contains the id of an ability in braces. The sentence therefore always matches
-the version of fairdash.
+Each file states which parts of a rule we read, where and when, and quotes nothing. Where a rule's text says
+what an audit can do, the file contains an id in braces. fairdash replaces the id by a sentence, which
+therefore always matches the installed version.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Rule:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Row of the rule for a list of rules."""
+        """Row that describes this rule in a list of rules."""
         names = ("id", "title", "authority", "version", "applies", "asks", "answers")
         facts = {name: getattr(self, name) for name in names} | {"sources": list(self.sources)}
         facts |= {"looked": self.looked.isoformat(), "read": READ[self.read], "cannot": list(self.cannot)}
