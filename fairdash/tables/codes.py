@@ -34,8 +34,8 @@ _LIMITS = frozenset(
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: Minimum distance of a code from the other values: as a share of their range, and in multiples of the median
-#: step between them.
+#: Minimum distance of a code from the other values: as a share of the range of these values, and in multiples
+#: of the median step between them.
 _GAP, _STEPS = 0.1, 5
 #: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
@@ -130,7 +130,7 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
             break
         codes.append(position)
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
-        # Consecutive negative numbers are values, for example of a bonus scale that starts at -2.
+        # Consecutive negative numbers are ordinary values, for example on a bonus scale that starts at -2.
         return {}
     # A code is far from all ordinary values, but may be close to another code, as 98 is to 99.
     while codes:
@@ -144,12 +144,12 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
 
 
 def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of ascending numbers, multiplied by `sign`, is far from the others."""
+    """Return whether the last of `levels`, which are multiplied by `sign`, is far above the others."""
     *_, code = levels
     others = levels[:-1]
     if sign < 0 and others[-1] <= 0:
-        # A negative value whose other values are non-negative is a code, unless all numbers are single digits
-        # of a scale.
+        # If all other values are non-negative, a negative value is a code, unless all numbers are single
+        # digits, as on a scale.
         return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
     endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
@@ -162,7 +162,7 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
-    """Count the cells of 0 or 1900 in a column of ages or years whose other values are far above."""
+    """Count the placeholders 0 or 1900 in a column whose other values are plausible ages or years."""
     others = cells[cells > first]
     low, high = float(others.min(initial=np.inf)), float(others.max(initial=-np.inf))
     # The header is checked last, because this check is the slowest.
@@ -253,7 +253,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence if a column with the name of a date may contain numbers of days."""
+    """Return a sentence if a column's name suggests dates, but its cells may be numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []

@@ -132,13 +132,13 @@ _MANY_ZEROS = 0.5
 #: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
 #: distances from the median. For normal or exponential costs, the share is less than a twelfth.
 _FREQUENT_SHARE = 0.15
-#: A remark states a quantile only if at least this many rows lie beyond it, so that it reveals no single
-#: person.
+#: A remark states a quantile only if at least this many rows lie beyond the quantile. Otherwise the remark
+#: could reveal the value of a single person.
 _MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Return sentences that warn of many zeros or of a heavy tail in the target; fairdash changes neither.
+    """Return warnings about many zeros or a heavy tail in the target, which fairdash does not change.
 
     Parameters
     ----------
@@ -174,8 +174,8 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before the
-    # floor.
+    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before
+    # rounding down.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 

@@ -1,4 +1,4 @@
-"""Conversion of tables of pandas, polars and Arrow to the column types that the readers of files return."""
+"""Conversion of pandas, polars and Arrow tables to the column types that the file readers return."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Return the texts (n,) of bands with these ends; a text is missing if both ends are missing.
+    """Return the texts (n,) of bands from their ends; a text is missing if both ends are missing.
 
     A band includes its upper end, unless another band of the same factor begins at this number.
 

@@ -78,7 +78,7 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether sensitive columns, of which a class may have several, come from these roles."""
+        """Return whether sensitive columns, such as indicators of classes, are those of these roles."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 

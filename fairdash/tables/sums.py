@@ -135,7 +135,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums of columns that give a total, then those that give a part or a subtotal of parts.
+    """Return the sums of columns that give a total, then the sums that give a part or a subtotal of parts.
 
     Parameters
     ----------
