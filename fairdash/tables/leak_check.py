@@ -95,9 +95,9 @@ def check_data(
     coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
     to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
     certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
-    columns that look like consequences of the target and that alone explain most of the variance explained by
-    all columns; row numbers that predict the target; and averages of the target over at most 20 rows. A
-    column related to the sensitive attribute is not a leak, and neither is an existing price.
+    columns that look like consequences of the target, and each of which explains most of the variance that
+    all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
+    A column related to the sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------

@@ -365,7 +365,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the narrowest strip that contains all rows: slope, and row positions; None for a wide strip."""
+    """Return slope and row positions of the narrowest strip with all rows; None if the strip is too wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]

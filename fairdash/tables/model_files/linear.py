@@ -28,11 +28,11 @@ from fairdash.utils.text import counted, few
 #: else 0.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Two patterns: of functions that convert a column to a factor, and of a level as patsy and formulaic write
-#: it.
+#: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
+#: formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval, which R's function cut uses as a level, so that it follows the column's name.
+#: Pattern of an interval after a column's name, because R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
@@ -121,7 +121,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column, the longest name with which it begins; the rest is the level."""
+        """Find each term's column: the term begins with the column's name, and the rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
@@ -145,7 +145,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; if a factor has several, raise an error."""
+        """Return sentences on levels without a coefficient; two such levels of one factor raise an error."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -169,7 +169,7 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column that a part of a term names, with its level or, for a number, the power 1."""
+    """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)

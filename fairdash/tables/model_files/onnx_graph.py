@@ -38,7 +38,7 @@ class OnnxModel(NamedModel):
     order.
     """
 
-    # The operators decide what a level changes that the file does not list.
+    # The effect of a level that the file does not list depends on the model's operators.
     unknown_level_message, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
@@ -123,7 +123,7 @@ class OnnxModel(NamedModel):
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether the file contains a level: a field number, the length of the text, and the text.
+        """Return whether the file contains a level, which is encoded as field number, text length and text.
 
         Levels are stored in the fields AttributeProto.strings and TensorProto.string_data.
         """

@@ -55,7 +55,7 @@ def spaced_as_tabs(text: str) -> str | None:
     ):
         return None
     names_rows = first_full > 0 and len(cells_of_lines[first_full - 1]) == width - 1
-    # In a title above the table, spaces are not replaced by tabs.
+    # Spaces in a title above the table are not replaced by tabs.
     header_line = first_full - names_rows
     title = [" ".join(line.replace('"', " ").split()) for line in lines[:header_line]]
     lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[header_line:])]

@@ -30,7 +30,7 @@ ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 class TextColumn:
     """Column of text cells, which classifies its distinct cells.
 
-    All checks use only the distinct cells and the number of rows with each of them. Large files are read
+    All checks use only the distinct cells and the number of rows of each distinct cell. Large files are read
     fast, because most columns have few distinct cells.
 
     Parameters
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """Remove the currency or percent sign from the cells, and return it; "" without a single sign."""
+        """Remove the currency or percent sign from the cells, and return it; return "" if it isn't unique."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -125,11 +125,11 @@ class TextColumn:
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Return whether at least one of the masks selects each cell that is not missing."""
+        """Return whether every cell that is not missing is selected by at least one mask."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether a number certainly has a decimal comma, and whether one has a decimal point."""
+        """Return two truth values: whether any number certainly has a decimal comma, or a decimal point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -148,8 +148,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may be decimal or separate thousands, as in 1.234. A column stays text if all its cells
-            with a mark are ambiguous.
+            Marks that may be decimal marks or thousands separators, as in 1.234. If all cells of a column
+            with a mark are ambiguous, the column stays text.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -361,7 +361,7 @@ class TextColumn:
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
-    """Add all columns of a text file to their table, after a search for the file's decimal mark.
+    """Find the decimal mark of a text file, and add all columns of the file to their table.
 
     Parameters
     ----------
