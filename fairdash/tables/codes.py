@@ -2,7 +2,7 @@
 
 The form of a value and its position distinguish a code from a number: -1 is a code if all other numbers are
 non-negative and whole; 999 is a code if it is far above all other numbers. fairdash reports likely codes, and
-changes none without a note.
+adds a note if it replaces them.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)

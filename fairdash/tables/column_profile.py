@@ -32,7 +32,7 @@ class ColumnProfile:
         Number of missing cells, and number of distinct values among the known cells (0 for the kind "other").
     minimum, mean, maximum
         Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
-        exposure, it weights the mean, unless the cells are totals over the exposure period.
+        exposure, the mean is weighted by the exposure, unless the cells are totals over the exposure period.
     histogram
         Numbers of rows: for numbers, in twelve equal intervals between minimum and maximum; for text, in the
         twelve most frequent levels; empty for other kinds.
@@ -85,7 +85,8 @@ def profile_table(
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of each row, above 0. It weights all means, except the mean exposure and the means of totals.
+        Exposure of each row, above 0. All means are weighted by the exposure, except the mean exposure and
+        the means of totals.
     totals
         Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
         because a weighted mean would count the length of a policy twice.

@@ -1,4 +1,4 @@
-"""Detection of amounts that add up to the target or to a price, and are therefore parts of it.
+"""Detection of amounts that are parts of the target or of a price, because they add up to this total.
 
 The premiums of single coverages become known only together with the total premium, so they can't be features.
 In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an

@@ -300,7 +300,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are probably unknown: their price is that of an invented level."""
+        """Return sentences on levels that are probably unknown: an invented level has the same price."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)

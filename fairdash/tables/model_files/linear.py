@@ -121,7 +121,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column: the term begins with the column's name, and the rest is the level."""
+        """Find each term's column: the longest column name that begins the term. The rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
@@ -145,7 +145,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; two such levels of one factor raise an error."""
+        """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue

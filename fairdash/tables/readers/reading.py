@@ -67,9 +67,9 @@ MAX_PARTS = 20_000
 _AT_ONCE = 2**16
 #: Maximum memory in bytes for the unpacking of an xz file; its header states how much memory is needed.
 _XZ_MEMORY = 256 * 2**20
-#: File name that every Excel workbook, which is a zip archive, contains.
+#: Name of a file that occurs in the zip archive of every Excel workbook.
 _OFFICE = "[Content_Types].xml"
-#: File name that every OpenDocument file, which is a zip archive, contains.
+#: Name of a file that occurs in the zip archive of every OpenDocument file.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # Errors that Python's modules raise on damaged and unusual archives.

@@ -89,7 +89,7 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return a mask of the distinct cells that match a pattern, all of which contain `holding`."""
+        """Return a mask of distinct cells that match a pattern; all matches contain the text `holding`."""
         # The search for a fixed text is much faster than the search for a pattern, and most columns don't
         # contain it.
         if holding and not self._trimmed.hold(holding).any():
@@ -129,7 +129,7 @@ class TextColumn:
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return two truth values: whether any number certainly has a decimal comma, or a decimal point."""
+        """Return whether any number certainly has a decimal comma, and whether any certainly has a point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
