@@ -211,7 +211,7 @@ class _Table(NamedTuple):
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return the columns whose role requires numbers as numbers, and their problems."""
+        """Convert the columns whose roles require numbers; return these columns and their problems."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.role_of_column.items():

@@ -84,7 +84,7 @@ def fetch_files(
 
 
 def _problem_of(content: bytes | None, checksum: str) -> str:
-    """Describe the problem of a downloaded file; "" if it is the published file."""
+    """Describe the problem of a downloaded file; return "" if it is the published file."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"

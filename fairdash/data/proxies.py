@@ -220,7 +220,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     values : (p,) array
-        A value for each feature, which increases with dependence.
+        Statistic of each feature, which increases with the dependence.
     permuted : (p, B) array
         The values under B permutations. Each permutation is the same for all p features.
 

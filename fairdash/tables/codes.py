@@ -215,7 +215,7 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
 
 
 def said_of_codes(values: pd.Series) -> list[str]:
-    """Return a sentence on a column's likely codes; "" for a column without codes."""
+    """Return a sentence on a column's likely codes, or "" for a column without codes."""
     if not (codes := special_codes(values)):
         return []
     text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
@@ -276,7 +276,7 @@ def is_plain_number(values: pd.Series) -> bool:
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
-    """Return a column of numbers such as 19480711 as dates; None for any other column.
+    """Return a column of numbers such as 19480711 as dates, or None for any other column.
 
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
@@ -326,7 +326,7 @@ def _levels(values: pd.Series) -> list[str]:
 
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
-    """Return a sentence on levels that differ only in capitals or spaces; "" if there are none."""
+    """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
     rows = int(values.isin([each for group in groups for each in group]).sum())
@@ -335,7 +335,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column with one level for each group of :func:`spellings`, and a note."""
+    """Return two things: a column with one level for each group of :func:`spellings`, and a note."""
     groups = spellings(values)
     new_level = {other: group[0] for group in groups for other in group}
     changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))

@@ -95,7 +95,7 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows that `which` selects; [] if the lines are unknown."""
+    """Return the lines of the first five rows that `which` selects, or [] if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
@@ -304,7 +304,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a text column; None for other columns, and for text that a fix can convert.
+    """Return the classes of a text column, or None for other columns and for text that a fix can convert.
 
     Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 

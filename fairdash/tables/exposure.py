@@ -126,7 +126,7 @@ class Policies:
 
 
 def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
-    """Return the column of policy numbers with the fewest values; None if all policies have one row.
+    """Return the column of policy numbers with the fewest values, or None if all policies have one row.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
-    """Explain why a column can't serve as a feature; None if it can.
+    """Explain why a column can't serve as a feature; return None if it can.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def a_few(n: int) -> np.ndarray:
 
 
 def absolute_correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the absolute correlation of two columns (n,), in [0, 1]; 0 if one is constant."""
+    """Return the absolute correlation of two columns (n,), in [0, 1]; it is 0 if one column is constant."""
     return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
@@ -329,7 +329,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
+    """Return the absolute rank correlation, in [0, 1]; it is 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
     other_ranks = sensitive.rank().to_numpy(dtype=float)
     if ranks.std() == 0 or other_ranks.std() == 0:

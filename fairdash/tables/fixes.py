@@ -134,7 +134,7 @@ def can_convert(values: pd.Series) -> bool:
 
 
 def sole_mark(values: pd.Series) -> str:
-    """Return the single placeholder, such as a dash, in a text column of numbers; "" if there is none."""
+    """Return the single placeholder, such as a dash, in a text column of numbers, or "" if there is none."""
     return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
 
 
@@ -152,7 +152,7 @@ def holds_bands(values: pd.Series) -> bool:
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return the ranks of bands, from 1, with NaN for missing cells, and a note."""
+    """Return two things: the ranks of bands, from 1 (NaN for missing cells), and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     rank = {band: float(k) for k, band in enumerate(order, start=1)}

@@ -338,7 +338,7 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """Return the levels of a column of bands from low to high; None if the levels are not bands.
+    """Return the levels of a column of bands from low to high, or None if the levels are not bands.
 
     Every level must be a band or a number, and at least one level must be a band. The end of a band must not
     be below its start.

@@ -153,7 +153,7 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return a text without a small word such as "du" at its start if the rest is in `owners`; else None."""
+    """Return a text without a small word such as "du" at its start if the rest is in `owners`, else None."""
     without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 

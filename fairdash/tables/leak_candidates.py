@@ -371,7 +371,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
 
 
 def _small_groups(values: pd.Series) -> Codes | None:
-    """Return the group of each row if a column's groups have at most 20 rows on average; else None."""
+    """Return the group of each row if a column's groups have at most 20 rows on average, else None."""
     if kind_of(values) not in ("text", "whole number"):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)

@@ -76,7 +76,7 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature reveals the target; None if it does not.
+    """Explain how a feature reveals the target; return None if it does not.
 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
     coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
@@ -355,7 +355,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return by how many steps each number exceeds the smallest number; None if the steps are unequal."""
+    """Return by how many steps each number exceeds the smallest number, or None if the steps are unequal."""
     if len(levels) < 2:
         return None
     distances = levels - levels[0]
@@ -365,7 +365,10 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return slope and row positions of the narrowest strip with all rows; None if the strip is too wide."""
+    """Return the slope of the narrowest strip that contains all rows, and each row's position in the strip.
+
+    The result is None if the strip is too wide.
+    """
     from scipy.optimize import linprog
 
     x = steps[codes]

@@ -78,7 +78,7 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether sensitive columns, such as indicators of classes, are those of these roles."""
+        """Return whether these roles give the sensitive columns, which may be indicators of classes."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 

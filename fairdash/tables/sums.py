@@ -397,13 +397,13 @@ def _is_indicator(cells: Floats) -> bool:
 
 
 def _most_frequent(y: Floats) -> float:
-    """Return the most frequent value if it occurs in more than 1 % of the rows; else NaN."""
+    """Return the most frequent value if it occurs in more than 1 % of the rows, else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 
 
 def _rounding_step(cells: Floats) -> float:
-    """Return the step to which numbers are rounded, such as 0.01; 0 if they are not rounded."""
+    """Return the step to which numbers are rounded, such as 0.01, or 0 if they are not rounded."""
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():
         if all(

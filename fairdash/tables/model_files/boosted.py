@@ -29,7 +29,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives in three groups by their predictions: a mean with a log link, a mean without a link, a
+#: Objectives in three groups: the prediction is a mean with a log link, a mean without a link, or a
 #: probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (

@@ -24,8 +24,8 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Factors of a coefficient. A factor is a power of a numeric column, or it is 1 in the rows with a level and
-#: else 0.
+#: Factors of a coefficient. A factor is a power of a numeric column, or an indicator, which is 1 in the rows
+#: with a level and 0 in all other rows.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
 #: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
@@ -57,7 +57,7 @@ class LinearModel(NamedModel):
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Set the inputs to those that the terms use, with the levels from the terms and from `more`."""
+        """Set the inputs to the columns in the terms, with the levels from the terms and from `more`."""
         used: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
             used.setdefault(name, []).extend([value] if isinstance(value, str) else [])

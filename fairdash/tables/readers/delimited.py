@@ -146,7 +146,7 @@ def _check_delimiter(delimiter: str) -> None:
 
 
 def _announced_delimiter(text: io.TextIOBase) -> str | None:
-    """Return the delimiter that Excel states in a first line such as ``sep=;``; None if there is none."""
+    """Return the delimiter that Excel states in a first line such as ``sep=;``, or None if there is none."""
     text.seek(0)
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):

@@ -62,8 +62,8 @@ def encoding_name(encoding: str) -> str:
 def text_encoding(content: bytes, chosen: str | None) -> str:
     """Return Python's name of a text's encoding, which the user has selected or fairdash detects.
 
-    A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are
-    valid, and else Windows-1252.
+    A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are valid
+    in UTF-8, and otherwise Windows-1252.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, within 3 bytes, of the first byte that can't be decoded; None if all can be."""
+    """Return the position, within 3 bytes, of the first byte that can't be decoded, or None if all can be."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

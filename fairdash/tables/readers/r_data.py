@@ -311,7 +311,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _values(column: Any) -> Any:
-    """Return the cells of a column, (n,); None for a column of an unsupported kind."""
+    """Return the cells of a column, (n,), or None for a column of an unsupported kind."""
     values = _plain(column.values if isinstance(column, _Column) else column)
     if isinstance(values, np.ma.MaskedArray):
         kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"

@@ -175,7 +175,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers in a date format that the parser lacks; a period becomes its first day."""
+    """Convert numbers in a date format that the parser lacks; a period becomes the date of its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -222,8 +222,8 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise Refused(
             "a date is after the year 9999", "Correct the date, or write the dates as text."
         ) from None
-    # The parser raises its own error and, for texts and dates that it can't decode, several of Python's
-    # errors.
+    # The parser has an error class, but raises several of Python's errors for texts and dates that it can't
+    # decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error

@@ -394,8 +394,8 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A sparse table may have an empty row. A single cell after this row is a value, and no note, if it is not
-    # in the first column, or if the column also contains this value above.
+    # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
+    # outside the first column, or if the column also contains this value above.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 

@@ -356,7 +356,7 @@ class TextColumn:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are concerned, and on which lines the first of them are."""
+        """Describe how many cells are selected, and on which lines the first selected cells are."""
         return self._table.places(which[self._codes], what)
 
 
