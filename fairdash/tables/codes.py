@@ -193,7 +193,7 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def written(code: float | np.datetime64) -> str:
-    """Format a code in the way in which files contain it."""
+    """Format a code as it is written in files."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)

@@ -271,7 +271,7 @@ def _explainable_share(y: pd.Series) -> float | None:
     """Return the share of the variance of counts that exceeds Poisson noise, so that causes can explain it.
 
     The result is None if the numbers are not counts of rare events: 0 must be at least as frequent as 1, and
-    1 as 2.
+    1 at least as frequent as 2.
     """
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
@@ -337,7 +337,7 @@ def _held_out(model: Any, x: Floats, y: Floats, fold: Codes) -> Floats:
 
 
 def _share(y: Floats, predicted: Floats) -> float:
-    """Return the share of the variance that a prediction explains; below 0 if it is worse than the mean."""
+    """Return the share of the variance that a prediction explains; it is negative if the mean is better."""
     return 1 - float(((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
@@ -398,7 +398,7 @@ def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
 
     The rows with the same value of the column form a group. For a legitimate column, the target's group
     averages scatter around a line with a standard error, which is the standard deviation within a group
-    divided by the root of the group's size. If the column contains the averages, they don't scatter. The
+    divided by the root of the group's size. If the column contains the averages, there is no scatter. The
     result is None for a legitimate column.
     """
     finite = np.isfinite(cells)

@@ -1,4 +1,4 @@
-"""Detection of features that reveal the target because they become known only after it.
+"""Detection of features that reveal the target because they become known only after the target.
 
 A certain leak has a pattern that does not occur in a legitimate column, either by chance or because the
 column predicts well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the

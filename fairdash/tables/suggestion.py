@@ -281,7 +281,7 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """Return the pricing targets that a table supports: frequency, severity, and their product.
+    """Return the pricing targets that a table supports: frequency, severity, and the product of the two.
 
     Each pricing target is a ratio, and its denominator weights the rows. See Ohlsson and Johansson (2010),
     “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.

@@ -1,4 +1,4 @@
-"""Boosted trees in files of LightGBM, XGBoost and CatBoost. The library that wrote a file also reads it."""
+"""Boosted trees in files of LightGBM, XGBoost and CatBoost. A file is read with the library that wrote it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with a model of a price: their kinds and inputs, and functions that all readers of models share.
+"""Files with pricing models: detection of the kind, inputs, and functions that all model readers share.
 
 fairdash reads the metadata of a file: the names, types and shapes of inputs and outputs, the levels, and, if
 the file states the loss, the link. If a file does not state a fact, fairdash says so, or refuses the file and

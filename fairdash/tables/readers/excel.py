@@ -1,8 +1,8 @@
 """Reader of Excel workbooks (.xlsx, .xlsm). It checks the size of a workbook before it reads the cells.
 
-An .xlsx file is a zip archive of XML. A few kilobytes can become gigabytes when they are unpacked, contain a
-cell at position 17 billion, or repeat a long text a million times. The reader therefore limits the size of
-the unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
+An .xlsx file is a zip archive of XML. A file of a few kilobytes can unpack to gigabytes, contain a cell at
+position 17 billion, or repeat a long text a million times. The reader therefore limits the size of the
+unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
 """
 
 from __future__ import annotations

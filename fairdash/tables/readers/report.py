@@ -1,4 +1,4 @@
-"""Options for the reading of a file, messages on its progress, and the report on it."""
+"""Options for reading a file, messages on the progress, and the report on the result."""
 
 from __future__ import annotations
 

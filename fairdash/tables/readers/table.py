@@ -344,7 +344,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     ----------
     rows
         The last rows of the file, each with the number of its first line. An empty line has no cells or only
-        empty cells. The first of these rows is never counted.
+        empty cells. The first row in `rows` is never counted.
 
     Returns
     -------
