@@ -92,8 +92,8 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows with a missing target or sensitive value. If it is false, these rows raise
-        an error. A row without exposure always raises an error, unless a fix leaves it out.
+        Whether to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an
+        error. A row without exposure always raises an error, unless a fix leaves it out.
     fixes
         Fixes that the user has accepted. Each problem of the error lists the fixes that would solve it.
     lines : array, shape (n,)

@@ -222,7 +222,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     values : (p,) array
         Statistic of each feature, which increases with the dependence.
     permuted : (p, B) array
-        The values under B permutations. Each permutation is the same for all p features.
+        The statistics under B permutations. Each permutation is the same for all p features.
 
     Returns
     -------

@@ -149,7 +149,7 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
-    """Return an integer code for each row's value, (n,); None if the column can't contain policy numbers."""
+    """Return an integer code of each row's value, (n,), or None if a column can't contain policy numbers."""
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None

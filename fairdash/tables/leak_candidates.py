@@ -232,7 +232,7 @@ class _Trees(NamedTuple):
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
-        """Return three shares of the target's order: explained by one, by all other, and by all columns."""
+        """Return shares of the target's order that one column, the other columns, and all columns explain."""
         share = max(alone, self.explain([f]), 0.0)
         return share, max(self.explain(rest), 0.0), max(of_all, share)
 

@@ -359,7 +359,7 @@ def _header(
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records except totals and notes at the end; add the line numbers of these to `below`."""
+    """Yield the records without totals and notes at the end; add the omitted line numbers to `below`."""
     window: deque[_Record] = deque()
     for record in records:
         window.append(record)
