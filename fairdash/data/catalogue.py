@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads. ``catalogue.toml`` lists them."""
+"""Catalogue of the data sets that fairdash simulates or downloads, which ``catalogue.toml`` lists."""
 
 from __future__ import annotations
 
