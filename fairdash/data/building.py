@@ -79,8 +79,8 @@ def build_dataset(
     """Check a table with its roles, and prepare it for training.
 
     Uninformative features are left out, and a note names them: columns whose cells are all missing, constant
-    columns, dates, and categories that look like identifiers. A text column becomes a category, whose levels
-    are those of the whole table. Truth values become 0 and 1. A sensitive column with classes becomes
+    columns, dates, and categories that look like identifiers. A text column becomes a category with the
+    levels that occur in the whole table. Truth values become 0 and 1. A sensitive column with classes becomes
     indicator columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
@@ -92,14 +92,14 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows with a missing target or sensitive value. If it is false, these rows raise
-        an error. A row without exposure always raises an error, unless a fix leaves it out.
+        Whether to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an
+        error. A row without exposure always raises an error, unless a fix leaves it out.
     fixes
         Fixes that the user has accepted. Each problem of the error lists the fixes that would solve it.
     lines : array, shape (n,)
-        Line of the file on which each row begins (from the reading report), which messages state.
+        Line of the file on which each row begins (from the reading report). Messages state these lines.
     notes
-        Notes on earlier changes to the table. The notes of the data set begin with them.
+        Notes on earlier changes to the table. The notes of the data set begin with these notes.
 
     Raises
     ------
@@ -211,7 +211,7 @@ class _Table(NamedTuple):
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return the columns whose role requires numbers as numbers, and their problems."""
+        """Convert the columns whose roles require numbers; return these columns and their problems."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.role_of_column.items():
@@ -230,7 +230,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """Return the sensitive columns as numbers, and the names of the classes by column."""
+        """Return the sensitive columns as numbers, and a map from columns to the names of their classes."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
@@ -245,7 +245,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Return a mask of the rows that are left out because the user has agreed to this."""
+        """Return a mask of the rows that are left out with the user's consent."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
@@ -280,7 +280,7 @@ class _Table(NamedTuple):
         return unusable | without
 
     def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Add a note on the sum of the target in rows that are left out for their exposure."""
+        """Add a note on the sum of the target in the rows that are left out because of their exposure."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
@@ -288,7 +288,7 @@ class _Table(NamedTuple):
                 self.notes.append(f"“{target}” has the sum {lost:,.6g} in these rows.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Add notes on a target that is a total: negative amounts, or no division by the exposure.
+        """Add notes on negative amounts in the target, and on a total that is not divided by the exposure.
 
         If negative amounts are replaced by 0, the method changes the target in `outcomes`.
         """
@@ -389,7 +389,7 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
 
 
 def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
-    """Return the problem that asks how negative amounts are treated before they are divided by the exposure.
+    """Return the problem that asks how to treat negative amounts before the division by the exposure.
 
     Rows whose exposure is not above zero are reported as another problem.
     """

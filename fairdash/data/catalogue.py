@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads. ``catalogue.toml`` lists them."""
+"""Catalogue of the data sets that fairdash simulates or downloads, which ``catalogue.toml`` lists."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Explain why a value is not allowed for this option; None if it is allowed."""
+        """Explain why a value is not allowed for this option; return None if it is allowed."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None

@@ -255,7 +255,7 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 
 
 def _check(dataset: Dataset) -> None:
-    """Raise an error if the parts don't fit together, or if a column is unsuitable for its role."""
+    """Raise an error if the parts differ in length, or if a column is unsuitable for its role."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
     others = {SINGLE[part]: values for part, values in dataset._optional_columns()}

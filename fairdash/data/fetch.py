@@ -1,6 +1,6 @@
-"""Search for published files on this machine, and their download as a single file or as an archive.
+"""Search for published files on this machine, and download of a file or an archive from the publisher.
 
-The checksum of each file is compared with that of the published file.
+The checksum of each file is compared with the checksum of the published file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
-#: Function of two numbers: of bytes that are downloaded, and of bytes that are expected (None if it is
+#: Function of two numbers: the number of bytes downloaded so far, and the number of bytes expected (None if
 #: unknown).
 DownloadProgress = Callable[[int, int | None], None]
 
@@ -39,8 +39,8 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    The checksums are those of the files in an archive, and not of the archive, because a publisher may pack
-    the same files again.
+    For an archive, each checksum belongs to a file in the archive, because a publisher may pack the same
+    files again and change the archive's checksum.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def fetch_files(
 
 
 def _problem_of(content: bytes | None, checksum: str) -> str:
-    """Describe the problem of a downloaded file; "" if it is the published file."""
+    """Describe the problem of a downloaded file; return "" if it is the published file."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
@@ -131,7 +131,7 @@ def read_verified(
     *,
     hint: str = "Delete the file and try again: fairdash then downloads it from the publisher.",
 ) -> dict[str, bytes]:
-    """Read the files of a data set, and compare the checksum of each file with that of the published file.
+    """Read the files of a data set, and compare the checksum of each file with the published checksum.
 
     Parameters
     ----------
@@ -176,8 +176,7 @@ def _downloaded(
                         "the server sends far more data than the data set contains", advice
                     )
                 if progress is not None:
-                    # The length that the server announces may be that of compressed content, which is
-                    # smaller.
+                    # The server may announce the length of the compressed content, which is smaller.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(

@@ -1,9 +1,9 @@
 """Ranking of proxies by the dependence between each feature and the sensitive attribute.
 
 A predictor that does not use the sensitive column may still depend on it through related features. The
-dependence of each feature is the spline HGR with the sensitive column. It is compared with its values under
-independence (the floor), and its p-value is corrected for the number of features. A further value measures
-how well all features together predict the sensitive column on held-out rows.
+dependence of each feature is the spline HGR with the sensitive column. The HGR is compared with its values
+under independence (the floor), and the p-value is corrected for the number of features. A further value
+measures how well all features together predict the sensitive column on held-out rows.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _EQUAL = 1e-9
 #: Maximum number of levels of a category in the predictor. The rarest levels are merged.
 _MAX_LEVELS = 200
 
-#: Share of the work that is completed, in [0, 1], name of the next step, and the values that are already
-#: known.
+#: Three things: the completed share of the work, in [0, 1]; the name of the next step; and the values that
+#: are already known.
 Step = tuple[float, str, pd.DataFrame]
 
 
@@ -220,9 +220,9 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     values : (p,) array
-        A value for each feature, which increases with dependence.
+        Statistic of each feature, which increases with the dependence.
     permuted : (p, B) array
-        The values under B permutations. Each permutation is the same for all p features.
+        The statistics under B permutations. Each permutation is the same for all p features.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def _filled(values: pd.Series) -> Array:
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Return numbers unchanged, and replace levels by their ranks by frequency, which trees can split."""
+    """Return numbers unchanged, and replace levels by their frequency ranks, which trees can split."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

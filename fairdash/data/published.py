@@ -6,10 +6,10 @@ and the five identifying columns are left out.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-states 36,311 rows and 15 attributes. These are the counts of another table of the game, ``pg15pricing`` in
-the same package, which has the same attributes and no claims. The costs that the paper predicts exist only in
-``pg15training``, so figures of fairdash may differ from those of the paper. The package's manual describes
-the columns (``pricingame``).
+states 36,311 rows and 15 attributes. These are the numbers of rows and attributes in another table of the
+game, ``pg15pricing`` in the same package, which has the same attributes and no claims. The costs that the
+paper predicts exist only in ``pg15training``, so results of fairdash may differ from the results in the
+paper. The package's manual describes the columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; tables on Kaggle ("US
 Census Demographic Data", M. Neutrino). Kaggle requires a login, so users must download the files themselves.
@@ -46,8 +46,8 @@ DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
 #: Outcomes of the insured year. They become known only after this year, so they can't be features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
-#: Map from the options of `target` to the name of the target and the published column, which "cost" uses
-#: unchanged and the other options divide by the insured years.
+#: Map from the options of `target` to the name of the target and the published column. The option "cost" uses
+#: this column unchanged, and the other options divide the column by the insured years.
 MOTOR_TARGETS = {
     "cost": ("Indtppd", "Indtppd"),
     "frequency": ("ClaimsPerYear", "Numtppd"),
@@ -142,7 +142,7 @@ def motor(
     ----------
     target
         "cost", as in the paper: the total cost of a policy's third-party material claims in €. All policies
-        have the same weight, also those of part of a year.
+        have the same weight, even if they cover only part of a year.
 
         "frequency": third-party material claims per insured year, :math:`y_i = N_i / w_i`, with the insured
         years :math:`w_i` as weights. The weighted Poisson deviance of the rates then equals the deviance of

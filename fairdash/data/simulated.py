@@ -99,7 +99,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
 
     As in a real portfolio, most policies cover part of a year and have no claim. Young and very old drivers
     have more claims. The bonus-malus depends on age, so a tariff that does not use the age still depends on
-    it.
+    age.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
 
 
 def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Array) -> pd.Series:
-    """Return premiums in € per year: the claims of a Poisson GLM, times the mean cost of a claim.
+    """Return premiums in € per year: claims predicted by a Poisson GLM, times the mean cost of a claim.
 
     The link is the logarithm. A text column has one coefficient per level. A numeric column has a piecewise
     linear effect with knots at its quartiles. The fit uses iteratively reweighted least squares (McCullagh

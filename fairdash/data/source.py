@@ -72,7 +72,7 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return the table with all columns. The owner and the errors are those of :meth:`load`."""
+        """Return the table with all columns. For `owner` and errors, see :meth:`load`."""
 
     def to_json(self) -> str:
         """Return the recipe as JSON. Equal recipes give the same text."""
@@ -257,7 +257,7 @@ class UploadSource(DatasetSource):
         progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
         owner: str | None = None,
     ) -> Dataset:
-        """Apply the roles to the table in the file, which a process caches.
+        """Apply the roles to the table in the file. Each process caches this table.
 
         Raises
         ------
@@ -326,7 +326,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
             if _id_of(content) != source_id:
-                # The recipe is valid, but is not the one with this id.
+                # The recipe is valid, but has another id.
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
@@ -336,7 +336,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limit the memory that the reading of tables in this context may use.
+    """Limit the memory for reading tables in this context.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Upload:
     Parameters
     ----------
     sha256
-        SHA-256 of the content in hex digits. It is the file's name on disk.
+        SHA-256 of the content in hex digits, which is the file's name on disk.
     name
         Name that the file had when it was uploaded, for display.
     n_bytes
@@ -156,7 +156,7 @@ def read_upload(digest: str) -> bytes:
 def table_of_upload(
     digest: str, options: ReadingOptions, *, name: str, owner: str | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return the table and the reading report of a file; a process reads it once for the same options.
+    """Return the table and the reading report of a file. A process reads a file only once per set of options.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
 
 
 def _unfinished_files(path: Path) -> list[Path]:
-    """Return temporary files of this file, which a process left behind because it was killed."""
+    """Return temporary files of this file that a killed process left behind."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []
@@ -320,7 +320,7 @@ def _described(path: Path, owner: str) -> Upload:
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
         kept_at = datetime.fromisoformat(description["kept_at"])
-    # The file can also be used if its description is missing or damaged.
+    # The file can be used even if its description is missing or damaged.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(

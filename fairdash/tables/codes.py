@@ -2,7 +2,7 @@
 
 The form of a value and its position distinguish a code from a number: -1 is a code if all other numbers are
 non-negative and whole; 999 is a code if it is far above all other numbers. fairdash reports likely codes, and
-changes none without a note.
+adds a note if it replaces them.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -34,8 +34,8 @@ _LIMITS = frozenset(
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: Minimum distance of a code from the other values: as a share of their range, and in multiples of the median
-#: step between them.
+#: Minimum distance of a code from the other values: as a share of the range of these values, and in multiples
+#: of the median step between them.
 _GAP, _STEPS = 0.1, 5
 #: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
@@ -130,7 +130,7 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
             break
         codes.append(position)
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
-        # Consecutive negative numbers are values, for example of a bonus scale that starts at -2.
+        # Consecutive negative numbers are ordinary values, for example on a bonus scale that starts at -2.
         return {}
     # A code is far from all ordinary values, but may be close to another code, as 98 is to 99.
     while codes:
@@ -144,12 +144,12 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
 
 
 def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of ascending numbers, multiplied by `sign`, is far from the others."""
+    """Return whether the last of `levels`, which are multiplied by `sign`, is far above the others."""
     *_, code = levels
     others = levels[:-1]
     if sign < 0 and others[-1] <= 0:
-        # A negative value whose other values are non-negative is a code, unless all numbers are single digits
-        # of a scale.
+        # If all other values are non-negative, a negative value is a code, unless all numbers are single
+        # digits, as on a scale.
         return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
     endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
@@ -162,7 +162,7 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
-    """Count the cells of 0 or 1900 in a column of ages or years whose other values are far above."""
+    """Count the placeholders 0 or 1900 in a column whose other values are plausible ages or years."""
     others = cells[cells > first]
     low, high = float(others.min(initial=np.inf)), float(others.max(initial=-np.inf))
     # The header is checked last, because this check is the slowest.
@@ -193,7 +193,7 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def written(code: float | np.datetime64) -> str:
-    """Format a code in the way in which files contain it."""
+    """Format a code as it is written in files."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
@@ -215,7 +215,7 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
 
 
 def said_of_codes(values: pd.Series) -> list[str]:
-    """Return a sentence on a column's likely codes; "" for a column without codes."""
+    """Return a sentence on a column's likely codes, or "" for a column without codes."""
     if not (codes := special_codes(values)):
         return []
     text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
@@ -253,7 +253,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence if a column with the name of a date may contain numbers of days."""
+    """Return a sentence if a column's name suggests dates, but its cells may be numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -276,7 +276,7 @@ def is_plain_number(values: pd.Series) -> bool:
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
-    """Return a column of numbers such as 19480711 as dates; None for any other column.
+    """Return a column of numbers such as 19480711 as dates, or None for any other column.
 
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
@@ -326,7 +326,7 @@ def _levels(values: pd.Series) -> list[str]:
 
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
-    """Return a sentence on levels that differ only in capitals or spaces; "" if there are none."""
+    """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
     rows = int(values.isin([each for group in groups for each in group]).sum())
@@ -335,7 +335,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column with one level for each group of :func:`spellings`, and a note."""
+    """Return two things: a column with one level for each group of :func:`spellings`, and a note."""
     groups = spellings(values)
     new_level = {other: group[0] for group in groups for other in group}
     changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))

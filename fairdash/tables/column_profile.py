@@ -32,7 +32,7 @@ class ColumnProfile:
         Number of missing cells, and number of distinct values among the known cells (0 for the kind "other").
     minimum, mean, maximum
         Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
-        exposure, it weights the mean, unless the cells are totals over the exposure period.
+        exposure, the mean is weighted by the exposure, unless the cells are totals over the exposure period.
     histogram
         Numbers of rows: for numbers, in twelve equal intervals between minimum and maximum; for text, in the
         twelve most frequent levels; empty for other kinds.
@@ -85,7 +85,8 @@ def profile_table(
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of each row, above 0. It weights all means, except the mean exposure and the means of totals.
+        Exposure of each row, above 0. All means are weighted by the exposure, except the mean exposure and
+        the means of totals.
     totals
         Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
         because a weighted mean would count the length of a policy twice.
@@ -132,13 +133,13 @@ _MANY_ZEROS = 0.5
 #: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
 #: distances from the median. For normal or exponential costs, the share is less than a twelfth.
 _FREQUENT_SHARE = 0.15
-#: A remark states a quantile only if at least this many rows lie beyond it, so that it reveals no single
-#: person.
+#: A remark states a quantile only if at least this many rows lie beyond the quantile. Otherwise the remark
+#: could reveal the value of a single person.
 _MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Return sentences that warn of many zeros or of a heavy tail in the target; fairdash changes neither.
+    """Return warnings about many zeros or a heavy tail in the target, which fairdash does not change.
 
     Parameters
     ----------
@@ -174,8 +175,8 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before the
-    # floor.
+    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before
+    # rounding down.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 

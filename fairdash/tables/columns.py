@@ -1,4 +1,4 @@
-"""Requirements for the columns in each role. The Data page, data sets and estimators use them."""
+"""Requirements for columns in each role, which the Data page, data sets and estimators check."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Role of columns that training uses and that no predictor receives. If there is no penalty, they may be
-#: constant.
+#: Role of columns that training uses, but that are not inputs of the predictor. Without a fairness penalty,
+#: these columns may be constant.
 SENSITIVE_FEATURE = "sensitive feature"
 
 #: Largest absolute value of a number: the squares of larger numbers overflow a 64-bit float.
@@ -33,7 +33,7 @@ _LEVELS_OF_A_FILE = (str, bool, int, float)
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """List the problems of a float column in a role: missing cells, infinite cells, or a single value.
 
-    A prediction may be constant, and can be audited: it depends on no other column. An exposure must be above
+    A prediction may be constant: it can be audited, and depends on no other column. An exposure must be above
     zero, because targets are divided by it. Rows without exposure are never left out silently, because they
     may contain claims.
 
@@ -95,7 +95,7 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows that `which` selects; [] if the lines are unknown."""
+    """Return the lines of the first five rows that `which` selects, or [] if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
@@ -132,7 +132,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Yield the problems of a column as a feature; the levels of a category must have one of these types."""
+    """Yield the reasons why a column can't be a feature; category levels must be of a type in `levels`."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -144,7 +144,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
 
 
 def number_problems(values: pd.Series) -> Iterator[Problem]:
-    """Yield the problems of a numeric column. Missing cells are no problem."""
+    """Yield the problems of a numeric column. Missing cells are allowed."""
     infinite = np.isinf(_floats(values))
     if infinite.any():
         yield infinite_problem(str(values.name), infinite)
@@ -304,7 +304,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a text column; None for other columns, and for text that a fix can convert.
+    """Return the classes of a text column, or None for other columns and for text that a fix can convert.
 
     Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 
@@ -324,7 +324,7 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return the code of each row's class as float64, NaN if it is missing; or a problem of the column."""
+    """Return the code of each row's class as float64 (NaN for a missing class), or the column's problem."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
@@ -333,7 +333,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return notes by column name. The note of a column also applies to the indicator columns of its classes.
+    """Return a map from columns to notes; a column's note also applies to the indicators of its classes.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

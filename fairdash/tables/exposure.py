@@ -1,6 +1,6 @@
 """Rates per unit of exposure, and detection of the column with policy numbers if policies have several rows.
 
-A policy of half a year can have claims for only half as long as a policy of a full year. With the rate y = N
+A policy of half a year can have claims in only half the time of a policy of a full year. With the rate y = N
 / w as the target and the exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the
 weighted Poisson deviance of the rates equals the deviance of the counts with offset ln w.
 
@@ -14,9 +14,9 @@ True
 
 The cells of a column show whether it contains policy numbers; its name is not needed. A column of policy
 numbers has many values, each in a few rows, and rows with the same value agree in the columns that describe a
-policy: sex, region, vehicle. In contrast, rows from the same place agree only in the columns on the place;
-rows with the same vehicle model agree only in the columns on the vehicle; and rows with the same date, age or
-amount agree in almost no column.
+policy: sex, region, vehicle. In contrast, rows from the same place agree only in the columns that describe
+the place. Rows with the same vehicle model agree only in the columns that describe the vehicle. Rows with the
+same date, age or amount agree in almost no column.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -89,8 +89,8 @@ _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
 #: Maximum and minimum number of pairs of rows with equal values that are compared.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: A column describes the policy if the agreement beyond chance is at least this; then the minimum share and
-#: the minimum number of columns that describe the policy.
+#: A column describes the policy if its agreement beyond chance is at least the first number. The other two
+#: numbers are the minimum share and the minimum number of columns that describe the policy.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
 #: Meanings of columns whose values may differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
@@ -126,7 +126,7 @@ class Policies:
 
 
 def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
-    """Return the column of policy numbers with the fewest values; None if all policies have one row.
+    """Return the column of policy numbers with the fewest values, or None if all policies have one row.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
-    """Return an integer code for each row's value, (n,); None if the column can't contain policy numbers."""
+    """Return an integer code of each row's value, (n,), or None if a column can't contain policy numbers."""
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None
@@ -172,7 +172,7 @@ def _are_whole(values: pd.Series) -> bool:
 
 
 def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
-    """Return whether a column's name means policies, or rows with equal values agree in other columns."""
+    """Return whether a column's name means policies, or its equal values imply agreement in other columns."""
     # Pairs are drawn at random: neighbouring rows often belong to one policy, even if many policies share a
     # value.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
@@ -195,7 +195,7 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return how far paired rows agree beyond chance, at most 1; None if the values can't show this.
+    """Return the agreement of paired rows beyond chance, at most 1, or None if it can't be computed.
 
     The agreement is the rank correlation of numbers, or the share of pairs with equal text, corrected for
     chance.
@@ -239,7 +239,7 @@ def unit_of_rate(target: str, exposure: str) -> str:
 
 
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
-    """Divide columns of very large or very small numbers by a power of ten, and add it to their units."""
+    """Divide columns of very large or very small numbers by a power of ten, and add the power to the unit."""
     for column, values in columns.items():
         exponent = _exponent_of_scale(values)
         if exponent:

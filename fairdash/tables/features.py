@@ -1,7 +1,7 @@
 """Selection of features: which columns are used, left out or in doubt, and which fixes make them usable.
 
-A feature is in doubt if it contains the sensitive column in another form: as a copy, or rescaled, recoded or
-divided more finely.
+A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or
+divided into finer classes.
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
@@ -200,7 +200,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
-    """Explain why a column can't serve as a feature; None if it can.
+    """Explain why a column can't serve as a feature; return None if it can.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _implies(f: pd.Series, s: pd.Series) -> bool:
-    """Return whether equal features always imply equal sensitive values, in more rows than by chance."""
+    """Return whether equal feature values imply equal sensitive values in more rows than chance explains."""
     sample = a_few(len(f))
     if not is_function(f.iloc[sample], s.iloc[sample]):
         return False
@@ -283,8 +283,8 @@ def _implies(f: pd.Series, s: pd.Series) -> bool:
     ) < 0.5 or not is_function(f, s):
         return False
     is_repetition = f.duplicated().to_numpy()
-    # `chance` is an upper limit of the logarithm of the probability that all repeated feature values agree by
-    # chance.
+    # `chance` is an upper limit of the logarithm of the probability that rows with equal feature values all
+    # have equal sensitive values by chance.
     chance = float((is_repetition & has_most_frequent).sum()) * np.log(counts.iloc[0] / len(s))
     chance += float((is_repetition & ~has_most_frequent).sum()) * np.log(counts.iloc[1] / len(s))
     return bool(chance < np.log(CHANCE))
@@ -302,12 +302,12 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
 
 
 def a_few(n: int) -> np.ndarray:
-    """Return the row numbers of a sample. It suffices to rule out most features without the other rows."""
+    """Return the row numbers of a sample. For most features, the sample suffices to rule out leakage."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
 def absolute_correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the absolute correlation of two columns (n,), in [0, 1]; 0 if one is constant."""
+    """Return the absolute correlation of two columns (n,), in [0, 1]; it is 0 if one column is constant."""
     return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
@@ -329,7 +329,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
+    """Return the absolute rank correlation, in [0, 1]; it is 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
     other_ranks = sensitive.rank().to_numpy(dtype=float)
     if ranks.std() == 0 or other_ranks.std() == 0:

@@ -31,8 +31,8 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: For each kind of fix of dates: the unit of the result, and the order of day and month if cells are
-#: ambiguous.
+#: For each fix of a column of dates: the unit of the result, and the order of day and month in ambiguous
+#: cells.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -93,7 +93,7 @@ def _question(kind: str) -> str:
 def apply_fixes(
     frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
 ) -> tuple[pd.DataFrame, Roles]:
-    """Convert columns as the fixes state, and leave out the columns that a fix excludes.
+    """Apply fixes: convert columns, and leave out the columns that a fix excludes.
 
     A sentence on each change is added to `notes`.
     """
@@ -134,7 +134,7 @@ def can_convert(values: pd.Series) -> bool:
 
 
 def sole_mark(values: pd.Series) -> str:
-    """Return the single placeholder, such as a dash, in a text column of numbers; "" if there is none."""
+    """Return the single placeholder, such as a dash, in a text column of numbers, or "" if there is none."""
     return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
 
 
@@ -152,7 +152,7 @@ def holds_bands(values: pd.Series) -> bool:
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return the ranks of bands, from 1, with NaN for missing cells, and a note."""
+    """Return two things: the ranks of bands, from 1 (NaN for missing cells), and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     rank = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -214,7 +214,7 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return a column's numbers, or its dates as days since 1970, and whether the column has dates.
+    """Return a column's numbers (dates as days since 1970), and whether the column contains dates.
 
     For ambiguous dates, either order may be used. Missing and infinite cells become NaN. For a column of
     another kind, the result is None.
@@ -256,8 +256,8 @@ def _orders(values: pd.Series) -> tuple[str, ...]:
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
     """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
 
-    An age is the age on the last day of the latest year in the column. On another day, the ages of all rows
-    would differ by the same amount. The column must satisfy :func:`can_use_dates`.
+    Ages are computed for the last day of the latest year in the column. Another day would change all ages by
+    the same amount. The column must satisfy :func:`can_use_dates`.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "

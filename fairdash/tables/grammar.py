@@ -1,6 +1,6 @@
-"""Patterns for numbers, dates, bands and names, with which cells are read and converted.
+"""Patterns that recognise numbers, dates, bands and names, and functions that convert text with them.
 
-The patterns match whole cells. They work with Python's and with Arrow's engine for regular expressions.
+The patterns match whole cells. They are valid regular expressions in Python and in Arrow.
 
 >>> date_orders(["31.12.2019", "1.2.2020"]), date_orders(["01/02/2019", "12/31/2019"])
 (('day_first',), ('month_first',))
@@ -41,7 +41,7 @@ THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
 #: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: Patterns of numbers that are unambiguous, because they contain both marks, or one mark twice.
+#: Patterns of numbers that are unambiguous, because they contain both marks, or the same mark twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )
@@ -144,8 +144,9 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # If all numbers have brackets, the cells are labels. 2,500- means an open end, and no negative number, if
-    # 250,000+ also occurs, or if it occurs in several rows and is the only text with a minus at its end.
+    # If all numbers have brackets, the cells are labels. A text such as 2,500- means an open end, not a
+    # negative number, if 250,000+ also occurs, or if no other text ends with a minus and several rows have
+    # this text.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
@@ -284,7 +285,7 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Return a map from orders to the dates that a text means with them."""
+    """Return a map from possible orders of day, month and year to the date that the text then means."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
         months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
@@ -337,7 +338,7 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """Return the levels of a column of bands from low to high; None if the levels are not bands.
+    """Return the levels of a column of bands from low to high, or None if the levels are not bands.
 
     Every level must be a band or a number, and at least one level must be a band. The end of a band must not
     be below its start.

@@ -36,15 +36,15 @@ _SMALL = frozenset(
 #: A phrase must have at least this many letters to be searched for in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims. A header expresses at most one of them: the one whose phrases contain most of its
-#: words.
+#: Concepts of claims. A header expresses at most one of these concepts: the concept whose phrases contain the
+#: most words of the header.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
 #: A header that expresses all concepts on the right also expresses the concept on the left.
 _JOINT = {"driver_age": ("age", "person")}
 #: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
 
-#: Two kinds of patterns: one for each word of a phrase, and one for the whole phrase without separators.
+#: Patterns of a phrase: one pattern for each word, and one pattern for the whole phrase without separators.
 _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 
 
@@ -58,7 +58,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header expresses the concept `of` with other words than those that express `concept`.
+    """Return whether a header has a word for the concept `of` besides its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -153,7 +153,7 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return the word for a person or a thing, without a small word such as "du" before it; else None."""
+    """Return a text without a small word such as "du" at its start if the rest is in `owners`, else None."""
     without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 
@@ -172,7 +172,7 @@ def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
 
 @cache
 def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
-    """Return the phrases of all languages by concept."""
+    """Return a map from each concept to its phrases in all languages."""
     text = resources.files("fairdash.tables").joinpath("header_words.json").read_text(encoding="utf-8")
     return {
         concept: tuple(

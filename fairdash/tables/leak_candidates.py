@@ -5,8 +5,8 @@ held-out rows, and if the other columns show that it is probably not a cause of 
 cause, y = f(other columns) + b x + noise, then the other columns help to predict x when y is known: a large y
 with a small f implies a large x. If x was computed from y, the other columns don't help to predict x when y
 is known. If the other columns are uninformative, the two cases can't be distinguished, and x is suspect if it
-explains a very large share. For counts, causes can explain only the variance that exceeds the variance of a
-Poisson distribution.
+explains a very large share of y's order. For counts, causes can explain only the variance that exceeds the
+variance of a Poisson distribution.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MIN_ROWS = 300
 _MAX_LEVELS = 100
 _FOLDS = 2
 #: Minimum share of the target's order that a suspect alone explains, and minimum ratio of this share to the
-#: share that all columns explain.
+#: share that all columns together explain.
 _MUCH, _MOST = 0.3, 0.7
 #: When the target is known, the other columns explain a certain share of a cause (a formula gives it), but
 #: nothing of a column computed from the target. A column is probably no cause if the share is less than 0.1
@@ -47,16 +47,16 @@ _NOTHING = 0.02
 #: If columns act on the target through a cause, the share of the cause that they explain exceeds the share of
 #: the target that they explain by more than this number.
 _CAUSE_MARGIN = 0.005
-#: Maximum share that a legitimate column explains if the other columns explain nothing.
+#: Upper limit for the share of the variance of the target's ranks that a legitimate column explains alone.
 _ALONE = 0.75
-#: If at least half of the target's cells are 0, as for claims, the maximum share is lower: it falls from 0.55
-#: to 0.25 as the share of zeros rises. It is 0.2 higher if other columns are informative.
+#: If at least half of the target's cells are 0, as for claims, this limit is lower: it falls from 0.55 to
+#: 0.25 as the share of zeros rises. The limit is 0.2 higher if other columns are informative.
 _MANY_ZEROS, _MIN_ALONE_OF_ZEROS, _ALONE_OF_ZEROS, _ADDED_WITH_OTHERS = 0.5, 0.15, 0.25, 0.2
-#: If all columns together explain nearly everything, and much more than the sum of the share that one column
-#: explains and the share that the others explain, this column was computed from the target and the others.
+#: If all columns together explain nearly all variance, and much more than one column alone plus the other
+#: columns alone, this column was computed from the target and the other columns.
 _NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
-#: Minimum excess of a suspect's explained share over the share of counts that causes can explain: as a
-#: number, and in standard errors.
+#: Minimum difference between the share of the variance of counts that a suspect explains and the share that
+#: causes can explain: as a number, and in standard errors.
 _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Maximum number of candidates for the slow tests.
 _MAX_CANDIDATES = 4
@@ -66,12 +66,12 @@ MAX_IN_GROUP = 20
 _MIN_GROUPS = 30
 #: Minimum number of distinct group averages that agree exactly. A few averages of counts agree by chance.
 _MIN_DISTINCT_AVERAGES = 6
-#: A column contains averages if its distance from the target's group averages is less than this share of the
-#: distance that chance produces.
+#: A column contains averages if its distance from the target's group averages, divided by the distance
+#: expected by chance, is below this number.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
 _SAME = 0.99
-#: Minimum number of standard errors: chance exceeds it with a probability below 1e-6.
+#: Minimum number of standard errors, which chance exceeds with a probability below 1e-6.
 _MIN_Z = 4.9
 #: A file may be sorted by the target if the row numbers explain at least this share of the target's order.
 _MIN_OF_SORTED = 0.15
@@ -94,9 +94,9 @@ class Finding:
         Explanation and, for a suspect, the check that you should make.
     number
         For a certain leak, the number of rows in the check. For a suspect, the share of the variance of the
-        target's ranks that the column alone explains on held-out rows, at most 1. For a column of the
-        target's averages, its distance from these averages as a share of the distance that chance produces,
-        at least 0.
+        target's ranks that the column alone explains on held-out rows, at most 1. For a column with averages
+        of the target, its distance from these averages divided by the distance expected by chance, at least
+        0.
     of
         The revealed column: ``"target"`` or ``"price"``.
     """
@@ -116,7 +116,7 @@ def find_suspects(
     beside: Iterable[str] = (),
     group: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the suspect columns: first averages of the target, then the others by decreasing strength.
+    """Return the suspects: first columns with averages of the target, then others by decreasing strength.
 
     Parameters
     ----------
@@ -217,7 +217,8 @@ class _Trees(NamedTuple):
 
     ranks: Floats
     fold: Codes
-    #: Maximum share that a legitimate column explains if the others explain nothing.
+    #: Upper limit for the share of the variance of the target's ranks that a legitimate column explains
+    #: alone.
     too_much: float
     many_zeros: bool
 
@@ -227,16 +228,16 @@ class _Trees(NamedTuple):
         return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
     def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
-        """Return the share of variance that columns explain in the residuals of y given `known`."""
+        """Return the share of the variance of y's residuals, given `known`, that columns explain."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
-        """Return the shares of the target's order that a column, the others, and all columns explain."""
+        """Return shares of the target's order that one column, the other columns, and all columns explain."""
         share = max(alone, self.explain([f]), 0.0)
         return share, max(self.explain(rest), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
-        """Return whether a column seems to be computed from the target, and not a cause of it."""
+        """Return whether a column seems to be a function of the target rather than a cause of the target."""
         own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
@@ -254,7 +255,8 @@ class _Trees(NamedTuple):
             return own >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
-        # Columns that act on the target through a cause predict the cause better than the target.
+        # Columns that act on the target through a cause predict the cause better than they predict the
+        # target.
         return self.explain(rest, ranks) <= without + _CAUSE_MARGIN
 
     def exceed_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
@@ -266,10 +268,10 @@ class _Trees(NamedTuple):
 
 
 def _explainable_share(y: pd.Series) -> float | None:
-    """Return the share of the variance of counts that causes can explain because it exceeds Poisson noise.
+    """Return the share of the variance of counts that exceeds Poisson noise, so that causes can explain it.
 
     The result is None if the numbers are not counts of rare events: 0 must be at least as frequent as 1, and
-    1 as 2.
+    1 at least as frequent as 2.
     """
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
@@ -335,7 +337,7 @@ def _held_out(model: Any, x: Floats, y: Floats, fold: Codes) -> Floats:
 
 
 def _share(y: Floats, predicted: Floats) -> float:
-    """Return the share of the variance that a prediction explains; below 0 if it is worse than the mean."""
+    """Return the share of the variance that a prediction explains; it is negative if the mean is better."""
     return 1 - float(((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
@@ -349,7 +351,7 @@ def _numbers_rows(values: pd.Series) -> bool:
 
 
 def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Finding]:
-    """Yield the columns that are closer to averages of the target over few rows than chance explains."""
+    """Yield the columns that are closer to the target's averages in small groups than chance explains."""
     groups = [codes for name in frame.columns if (codes := _small_groups(frame[name])) is not None]
     for name in columns:
         if kind_of(frame[name]) != "number":
@@ -369,7 +371,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
 
 
 def _small_groups(values: pd.Series) -> Codes | None:
-    """Return the group of each row if a column's groups have at most 20 rows on average; else None."""
+    """Return the group of each row if a column's groups have at most 20 rows on average, else None."""
     if kind_of(values) not in ("text", "whole number"):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
@@ -378,7 +380,7 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether each cell is the average target of the other rows of the row's group."""
+    """Return whether each cell is the average target of all other rows in the same group."""
     is_usable = (codes >= 0) & np.isfinite(cells)
     if is_usable.sum() < _MIN_GROUPS:
         return False
@@ -392,11 +394,11 @@ def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
 
 
 def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
-    """Return a column's distance from the target's averages, as a share of the distance that chance produces.
+    """Return a column's distance from the target's averages, divided by the distance expected by chance.
 
     The rows with the same value of the column form a group. For a legitimate column, the target's group
     averages scatter around a line with a standard error, which is the standard deviation within a group
-    divided by the root of the group's size. If the column contains the averages, they don't scatter. The
+    divided by the root of the group's size. If the column contains the averages, there is no scatter. The
     result is None for a legitimate column.
     """
     finite = np.isfinite(cells)

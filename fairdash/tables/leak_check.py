@@ -62,7 +62,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return a sentence for each finding or sum, or one sentence that there is no leak."""
+        """Return a sentence for each finding or sum, or one sentence which says that there is no leak."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
@@ -95,9 +95,9 @@ def check_data(
     coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
     to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
     certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
-    columns that look like consequences of the target and alone explain most of what all columns explain of
-    the target; row numbers that predict the target; and averages of the target over at most 20 rows. A column
-    related to the sensitive attribute is not a leak, and neither is an existing price.
+    columns that look like consequences of the target, and each of which explains most of the variance that
+    all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
+    A column related to the sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Detection of features that reveal the target because they become known only after it.
+"""Detection of features that reveal the target because they become known only after the target.
 
 A certain leak has a pattern that does not occur in a legitimate column, either by chance or because the
 column predicts well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the
@@ -44,13 +44,13 @@ MISSING_TELLS = "its missing cells show whether the target is above or below a l
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or the end of the exposure"
 
-#: Maximum number of levels by which a column reveals zeros. With more levels, a legitimate column may also
-#: separate the zeros.
+#: Maximum number of levels with which a column reveals the target's zeros. With more levels, a legitimate
+#: column may also separate zeros from other values.
 _FEW_LEVELS = 5
-#: Where a column that reveals zeros differs from its usual value, the target's share of zeros must be
-#: significantly below a third of the share in all rows.
+#: If a column reveals the target's zeros, the share of zeros in the rows where the column differs from its
+#: usual value must be significantly below a third of the share of zeros in all rows.
 _FEWER_ZEROS = 1 / 3
-#: Maximum share of cells in which a missing cell and a zero of the target do not agree.
+#: If known (or missing) cells reveal a nonzero target, maximum share of these rows with a target of zero.
 _MAX_ERROR_SHARE = 0.005
 #: Maximum ratio of the gap between adjacent classes of the target to the neighbouring gaps.
 _MAX_OF_NEIGHBOURS = 2.5
@@ -58,7 +58,7 @@ _MAX_OF_NEIGHBOURS = 2.5
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum numbers for a rounded target: steps, rows, and values of the target per step.
+#: Minimum numbers of steps, of rows, and of target values per step in a column with the rounded target.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
 #: Minimum range of the rounding errors as a share of a step, and maximum distance of their distribution from
 #: the uniform distribution. Rounding errors are uniform over exactly one step; other noise hardly ever is.
@@ -66,8 +66,8 @@ _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
 #: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
 
-#: Cache of results by hashes of cells: a suggestion of roles, a check for leaks and a new data set use the
-#: same table.
+#: Cache of results, with hashes of cells as keys. It saves time, because role suggestions, leak checks and
+#: new data sets use the same table.
 _CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_CACHED = 5000
 
@@ -76,7 +76,7 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature reveals the target; None if it does not.
+    """Explain how a feature reveals the target; return None if it does not.
 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
     coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
@@ -88,7 +88,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     feature : Series, shape (n,)
         Any column of a table.
     target : Series, shape (n,)
-        Target. Rows with a missing or infinite target are ignored. If it is not numeric, the result is None.
+        Target. Rows with a missing or infinite target are ignored. If the target is not numeric, the result
+        is None.
     exposure : Series, shape (n,), optional
         Column by which the target may have been divided or multiplied. Copies of the target before this
         operation are also detected.
@@ -276,8 +277,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
 def _are_adjacent(places: Floats, changes: Codes) -> bool:
     """Return whether the gaps between classes are about as wide as the neighbouring gaps.
 
-    If salaries vary within a pay grade, up to the next grade, the gaps are wider near the limits of the
-    classes.
+    If salaries within a pay grade vary so much that they reach the next grade, the gaps are wider near the
+    limits of the classes.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
@@ -354,7 +355,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return by how many steps each number exceeds the smallest number; None if the steps are unequal."""
+    """Return by how many steps each number exceeds the smallest number, or None if the steps are unequal."""
     if len(levels) < 2:
         return None
     distances = levels - levels[0]
@@ -364,7 +365,10 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the slope of the narrowest strip around all rows, and their positions; None if too wide."""
+    """Return the slope of the narrowest strip that contains all rows, and each row's position in the strip.
+
+    The result is None if the strip is too wide.
+    """
     from scipy.optimize import linprog
 
     x = steps[codes]

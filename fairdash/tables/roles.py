@@ -78,7 +78,7 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether sensitive columns, of which a class may have several, come from these roles."""
+        """Return whether these roles give the sensitive columns, which may be indicators of classes."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
@@ -108,7 +108,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
 
 
 def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
-    """Report the names that no column or more than one column has."""
+    """Report the names that belong to no column or to several columns."""
     times = Counter(columns)
     for column in dict.fromkeys(wanted):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")

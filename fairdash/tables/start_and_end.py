@@ -1,4 +1,4 @@
-"""Detection of the columns with the start and the end of the exposure: their difference is its length."""
+"""Detection of columns with the start and end of the exposure period, whose difference is the exposure."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
 
 
 def _squared_links(columns: np.ndarray) -> np.ndarray:
-    """Return squared correlations (p, p) of the first column with the differences of two other columns.
+    """Return the squared correlations (p, p) of the first column with the difference of any two others.
 
     `columns` has the shape (n, 1 + p). The result is NaN or infinite if a cell is missing or a difference is
     constant.
     """
     known = np.where(np.isfinite(columns), columns, np.nan)
-    # All columns are divided by the same number, which leaves the correlations unchanged, so that squares
-    # don't overflow.
+    # All columns are divided by the same number, so that squares don't overflow. The correlations don't
+    # change.
     known /= max(float(np.nanmax(np.abs(known))), 1.0)
     centred = known - known.mean(axis=0)
     products = centred.T @ centred
@@ -90,6 +90,5 @@ def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
     def correlation(values: np.ndarray) -> float:
         return absolute_correlation(values[known], w[known])
 
-    # If one column alone has the correlation with the exposure, the other gives neither its start nor its
-    # end.
+    # If one column alone correlates this strongly with the exposure, the two columns are not start and end.
     return correlation(length) > edge and max(map(correlation, ends)) < edge

@@ -105,7 +105,7 @@ class Suggestion:
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: the ratio of two columns, whose denominator also weights the rows.
+    """Target for pricing: a ratio of two columns, with the denominator as row weight.
 
     Parameters
     ----------
@@ -207,8 +207,9 @@ def known_with_target(
 ) -> dict[str, str]:
     """Return a map from the columns that become known only with the target to the reasons.
 
-    The cells of a column may show this (see :func:`fairdash.tables.leaks.certain_leaks`), or its name: if the
-    target describes claims, the result includes all other columns on claims, except those on past claims.
+    The reason may be in a column's cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in its name: if
+    the target describes claims, the result includes all other columns on claims, except columns on past
+    claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -248,7 +249,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Explain why postcodes that are stored as numbers are not features; None for other columns."""
+    """Explain why a column of postcodes stored as numbers is not a feature; return None for other columns."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -280,7 +281,7 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """Return the pricing targets that a table supports: frequency, severity, and their product.
+    """Return the pricing targets that a table supports: frequency, severity, and the product of the two.
 
     Each pricing target is a ratio, and its denominator weights the rows. See Ohlsson and Johansson (2010),
     “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.

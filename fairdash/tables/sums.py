@@ -1,4 +1,4 @@
-"""Detection of amounts that add up to the target or to a price, and are therefore parts of it.
+"""Detection of amounts that are parts of the target or of a price, because they add up to this total.
 
 The premiums of single coverages become known only together with the total premium, so they can't be features.
 In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an
@@ -135,7 +135,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums of columns that give a total, then those that give a part or a subtotal of parts.
+    """Return the sums of columns that give a total, then the sums that give a part or a subtotal of parts.
 
     Parameters
     ----------
@@ -397,13 +397,13 @@ def _is_indicator(cells: Floats) -> bool:
 
 
 def _most_frequent(y: Floats) -> float:
-    """Return the most frequent value if it occurs in more than 1 % of the rows; else NaN."""
+    """Return the most frequent value if it occurs in more than 1 % of the rows, else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 
 
 def _rounding_step(cells: Floats) -> float:
-    """Return the step to which numbers are rounded, such as 0.01; 0 if they are not rounded."""
+    """Return the step to which numbers are rounded, such as 0.01, or 0 if they are not rounded."""
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():
         if all(

@@ -1,4 +1,4 @@
-"""Boosted trees in files of LightGBM, XGBoost and CatBoost. The library that wrote a file also reads it."""
+"""Boosted trees in files of LightGBM, XGBoost and CatBoost. A file is read with the library that wrote it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives in three groups by their predictions: a mean with a log link, a mean without a link, a
+#: Objectives in three groups: the prediction is a mean with a log link, a mean without a link, or a
 #: probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
@@ -49,14 +49,14 @@ _NO_TARGET = "Whether the outcome was transformed before the training, for insta
 
 
 class _Boosted(NamedModel):
-    #: Number as which the trees price a missing cell, in words, by the position of a numeric input.
+    #: Map from positions of numeric inputs to words for the number that replaces a missing cell.
     _missing_as: Mapping[int, str] = MappingProxyType({})
 
     def _name_outputs(self, count: int) -> None:
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of predictions for an objective; raise an error if they are no prices."""
+        """Describe the scale of the predictions of an objective; raise an error if they are not prices."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -106,7 +106,8 @@ class LightGBMModel(_Boosted):
             np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
             for key in ("split_feature", "decision_type")
         )
-        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means as the number 0.
+        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means that the cell counts as
+        # 0.
         as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
         self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
         # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
@@ -135,7 +136,7 @@ class LightGBMModel(_Boosted):
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the column of each list of levels in the file: its cells must be among the levels."""
+        """Find the column of each list of levels in the file: the list must contain the column's cells."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -198,7 +199,7 @@ class XGBoostModel(_Boosted):
             self._missing_as = dict.fromkeys(to_right, "the column's largest numbers (XGBoost)")
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
-        # If the training stopped early, only the rounds up to the best round are used, as by XGBRegressor.
+        # If the training stopped early, only the rounds up to the best round are used, as in XGBRegressor.
         best = self._booster.attr("best_iteration")
         self._range = (0, 0) if best is None or not n_trees else (0, int(best) + 1)
         rounds = len(trees.get("iteration_indptr", [])) - 1
@@ -299,7 +300,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are probably unknown: their price is that of an invented level."""
+        """Return sentences on levels that are probably unknown: an invented level has the same price."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)

@@ -24,15 +24,15 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Factors of a coefficient. A factor is a power of a numeric column, or it is 1 in the rows with a level and
-#: else 0.
+#: Factors of a coefficient. A factor is a power of a numeric column, or an indicator, which is 1 in the rows
+#: with a level and 0 in all other rows.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Two patterns: of functions that convert a column to a factor, and of a level as patsy and formulaic write
-#: it.
+#: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
+#: formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval, which R's function cut uses as a level, so that it follows the column's name.
+#: Pattern of an interval after a column's name, because R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
@@ -57,7 +57,7 @@ class LinearModel(NamedModel):
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Set the inputs to those that the terms use, with the levels from the terms and from `more`."""
+        """Set the inputs to the columns in the terms, with the levels from the terms and from `more`."""
         used: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
             used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
@@ -121,7 +121,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column, the longest name with which it begins; the rest is the level."""
+        """Find each term's column: the longest column name that begins the term. The rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
@@ -145,7 +145,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; if a factor has several, raise an error."""
+        """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -169,7 +169,7 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column that a part of a term names, with its level or, for a number, the power 1."""
+    """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)

@@ -1,4 +1,4 @@
-"""Files with a model of a price: their kinds and inputs, and functions that all readers of models share.
+"""Files with pricing models: detection of the kind, inputs, and functions that all model readers share.
 
 fairdash reads the metadata of a file: the names, types and shapes of inputs and outputs, the levels, and, if
 the file states the loss, the link. If a file does not state a fact, fairdash says so, or refuses the file and
@@ -78,7 +78,7 @@ def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
 
 
 def kind_of(content: bytes) -> str:
-    """Return the kind of a file, which its content and not its name shows.
+    """Return the kind of a file, which is detected from its content, not from its name.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def kind_of(content: bytes) -> str:
 
 
 def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDArray[Any]:
-    """Return cells as numbers (n,), NaN if missing; raise a StorageError if a value would change."""
+    """Return cells as numbers (n,), NaN if missing; raise a StorageError if a cell is not suitable."""
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
         hint = "Encode the column as in the model's training, or export the model with its encoding."
@@ -283,7 +283,7 @@ class NamedModel:
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Infer facts that the file does not state from the rows."""
+        """Infer from the rows the facts that the file does not state."""
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Return the values of each input, (n,)."""

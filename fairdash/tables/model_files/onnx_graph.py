@@ -38,7 +38,7 @@ class OnnxModel(NamedModel):
     order.
     """
 
-    # The operators decide what a level changes that the file does not list.
+    # The effect of a level that the file does not list depends on the model's operators.
     unknown_level_message, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
@@ -87,7 +87,7 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether the exported model may lack its link, as trees and models from ebm2onnx may."""
+        """Return whether the file may lack the model's link, as is possible for trees and for ebm2onnx."""
         content = self._content
         trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
         return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
@@ -102,7 +102,7 @@ class OnnxModel(NamedModel):
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:
-        """Choose the output that contains the price, and its position in a row with several numbers."""
+        """Choose the output that contains the price, and the position of the price in the output's rows."""
         outputs = {each.name: each for each in self._session.get_outputs()}
         listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
@@ -123,7 +123,7 @@ class OnnxModel(NamedModel):
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether the file contains a level: a field number, the length of the text, and the text.
+        """Return whether the file contains a level, which is encoded as field number, text length and text.
 
         Levels are stored in the fields AttributeProto.strings and TensorProto.string_data.
         """
@@ -165,7 +165,7 @@ class OnnxModel(NamedModel):
 
 
 def _catboost_loss(params: str) -> str:
-    """Return the loss that CatBoost has written into the metadata of a file; "" if there is none."""
+    """Return the loss that CatBoost has written into the metadata of a file, or "" if there is none."""
     try:
         return str(json.loads(params)["loss_function"]["type"])
     except (ValueError, KeyError, TypeError):

@@ -103,8 +103,8 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
                 "utf-8",
             )
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # The header has at most as many cells as the first lines (which include titles) have delimiters, plus
-    # one.
+    # The number of cells in the header is at most the number of delimiters in the first lines (which include
+    # titles) plus one.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
@@ -146,7 +146,7 @@ def _check_delimiter(delimiter: str) -> None:
 
 
 def _announced_delimiter(text: io.TextIOBase) -> str | None:
-    """Return the delimiter that Excel states in a first line such as ``sep=;``; None if there is none."""
+    """Return the delimiter that Excel states in a first line such as ``sep=;``, or None if there is none."""
     text.seek(0)
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
@@ -156,11 +156,11 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
-    """Return the likely delimiter, and the share of the rows that have as many cells as the header.
+    """Return the likely delimiter, and the share of rows with the same number of cells as the header.
 
-    The best delimiter gives the most rows with the same number of cells as the first row or, because the
-    first row may be a title, with the most frequent number of cells if the first row of this kind contains
-    names. If no delimiter occurs, the result is the comma.
+    A delimiter's score is the share of rows with as many cells as the first row. Because the first row may be
+    a title, a second score uses the most frequent number of cells, if the first row with this number contains
+    names. The delimiter with the highest score is returned; if no delimiter occurs, the comma.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -359,7 +359,7 @@ def _header(
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records without final totals and notes, whose line numbers are added to `below`."""
+    """Yield the records without totals and notes at the end; add the omitted line numbers to `below`."""
     window: deque[_Record] = deque()
     for record in records:
         window.append(record)
@@ -392,7 +392,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record of a text, also an empty line: the number of its first line, and its cells."""
+    """Yield the first line number and the cells of each record of a text; an empty line is also a record."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:

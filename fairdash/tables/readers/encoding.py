@@ -1,4 +1,4 @@
-"""Detection of files that are not text from their first bytes, and detection of the encoding of text."""
+"""Detection of the encoding of a text, and of files whose first bytes show that they are not text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Encodings that Python supports and that no table uses.
+#: Encodings that Python supports, but that are not used for tables.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -62,8 +62,8 @@ def encoding_name(encoding: str) -> str:
 def text_encoding(content: bytes, chosen: str | None) -> str:
     """Return Python's name of a text's encoding, which the user has selected or fairdash detects.
 
-    A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are
-    valid, and else Windows-1252.
+    A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are valid
+    in UTF-8, and otherwise Windows-1252.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, up to 3 bytes, of the first byte that can't be decoded; None if there is none."""
+    """Return the position, within 3 bytes, of the first byte that can't be decoded, or None if all can be."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

@@ -1,8 +1,8 @@
 """Reader of Excel workbooks (.xlsx, .xlsm). It checks the size of a workbook before it reads the cells.
 
-An .xlsx file is a zip archive of XML. A few kilobytes can become gigabytes when they are unpacked, contain a
-cell at position 17 billion, or repeat a long text a million times. The reader therefore limits the size of
-the unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
+An .xlsx file is a zip archive of XML. A file of a few kilobytes can unpack to gigabytes, contain a cell at
+position 17 billion, or repeat a long text a million times. The reader therefore limits the size of the
+unpacked parts, and checks the numbers of rows, columns and characters before it reads the cells.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
-    """Return a map from the sheets' names, in order, to parts of the file; and names of hidden sheets."""
+    """Return a map from all sheet names, in order, to parts of the file, and the names of hidden sheets."""
     try:
         workbook = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
         relations = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
@@ -238,7 +238,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Raise an error for a sheet that is too large; its empty cells also need memory."""
+    """Raise an error for a sheet that is too large; empty cells count, because they also need memory."""
     count = rows = 0
     column_numbers: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -251,7 +251,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(column_numbers.values(), default=0)
-    # Cells without a position are only counted.
+    # If cells have no position, only their number is known.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
@@ -324,7 +324,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Return the index of a row of the used part of the sheet among the non-empty rows."""
+    """Convert the index of a row in the used part of the sheet to its index among the non-empty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)

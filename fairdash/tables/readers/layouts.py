@@ -33,8 +33,8 @@ _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 def spaced_as_tabs(text: str) -> str | None:
     """Replace the spaces between columns by tabs; return None if spaces don't separate columns.
 
-    If the rows begin with row names, the header has one cell less, so an empty cell is added at its start.
-    Every line keeps its number.
+    If the rows begin with row names, the header has one cell less than the rows, so an empty cell is added at
+    the start of the header. Every line keeps its number.
     """
     lines = text.splitlines()
     cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
@@ -55,7 +55,7 @@ def spaced_as_tabs(text: str) -> str | None:
     ):
         return None
     names_rows = first_full > 0 and len(cells_of_lines[first_full - 1]) == width - 1
-    # In a title above the table, spaces are not replaced by tabs.
+    # Spaces in a title above the table are not replaced by tabs.
     header_line = first_full - names_rows
     title = [" ".join(line.replace('"', " ").split()) for line in lines[:header_line]]
     lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[header_line:])]
@@ -76,7 +76,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return the text of a Eurostat table with a separate column for each key, and a note."""
+    """Return two things: the text of a Eurostat table with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -103,7 +103,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     first
         Cells of the first row.
     following
-        For each column, its cells in the next few rows.
+        For each column, the cells in the next few rows.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table needs; the size of the file does not show it.
+    """Check the memory that a table needs, which does not follow from the size of the file.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Reader of R's files: it reads one data frame of an ``.rda`` file, or the data frame of an ``.rds`` file.
 
-If the library rdata does not know the class of an object, it returns the stored bytes as they are: 64-bit
-integers, for example, become floats with wrong values. Therefore this module has a constructor for every
-class that it supports. Columns of other classes are left out, and a note names them.
+If the library rdata does not know the class of an object, it ignores the class: 64-bit integers, for example,
+become floats with wrong values. Therefore this module has a constructor for every class that it supports.
+Columns of other classes are left out, and a note names them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores the numbers 1:n in a few bytes. Expanded, they could need more than the available memory.
+        # R stores the numbers 1:n in a few bytes. As an array, they could need more than the available
+        # memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
                 raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
@@ -172,7 +173,7 @@ def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
 
 
 def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
-    """Return the level of each cell of a factor; the level NA, as `addNA` makes it, is a missing cell."""
+    """Return the level of each cell of a factor; a level NA, which `addNA` creates, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
     known = [each for each in levels if each is not None]
@@ -222,7 +223,7 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Replace codes by labels from haven if all codes have one; declared missing codes become missing."""
+    """Replace codes by haven's labels if every code has a label; codes declared missing become missing."""
     values = pd.Series(_values(codes), copy=True)
     is_declared_missing = np.zeros(len(values), dtype=bool)
     if (missing_codes := attributes.get("na_values")) is not None:
@@ -259,7 +260,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
         self.update(
             {
                 "data.frame": _frame,
-                # rdata refuses a factor with the level NA, and with it the whole table.
+                # rdata raises an error for the whole table if a factor has the level NA.
                 "factor": _levels,
                 "ordered": _levels,
                 "Date": _dates,
@@ -296,7 +297,7 @@ def _plain(values: Any) -> Any:
     """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
-    # A list of R is a list here, and numpy has no shape for one of unequal parts.
+    # rdata returns a Python list for an R list. A list of unequal parts can't become an array.
     return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
 
 
@@ -310,7 +311,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _values(column: Any) -> Any:
-    """Return the cells of a column, (n,); None for a column of an unsupported kind."""
+    """Return the cells of a column, (n,), or None for a column of an unsupported kind."""
     values = _plain(column.values if isinstance(column, _Column) else column)
     if isinstance(values, np.ma.MaskedArray):
         kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"

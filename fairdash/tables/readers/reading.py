@@ -67,9 +67,9 @@ MAX_PARTS = 20_000
 _AT_ONCE = 2**16
 #: Maximum memory in bytes for the unpacking of an xz file; its header states how much memory is needed.
 _XZ_MEMORY = 256 * 2**20
-#: File name that every Excel workbook, which is a zip archive, contains.
+#: Name of a file that occurs in the zip archive of every Excel workbook.
 _OFFICE = "[Content_Types].xml"
-#: File name that every OpenDocument file, which is a zip archive, contains.
+#: Name of a file that occurs in the zip archive of every OpenDocument file.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # Errors that Python's modules raise on damaged and unusual archives.
@@ -343,7 +343,8 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 def _gunzip(content: bytes, largest: int) -> bytes:
     """Return the content of a gzip file, at most `largest` + 1 bytes; raise ValueError if it is truncated.
 
-    A gzip file may consist of several parts. Even an empty part takes time, so their number is limited.
+    A gzip file may consist of several parts. Even an empty part takes time, so the number of parts is
+    limited.
     """
     content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
@@ -393,8 +394,7 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         )
     (file,) = files
     locked = file.flag_bits & 1
-    # Other compressions are refused, because an archive could then demand any amount of memory for its
-    # unpacking.
+    # Other compression methods are refused, because unpacking could then need any amount of memory.
     if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ReadingError.of(
             "the zip archive has a password" if locked else "the zip archive has an unusual compression",

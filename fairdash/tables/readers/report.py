@@ -1,4 +1,4 @@
-"""Options for the reading of a file, messages on its progress, and the report on it."""
+"""Options for reading a file, messages on the progress, and the report on the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# The listener is not an argument of the readers, because their arguments are the key of the cache of tables.
+# The listener is not an argument of the readers, because the table cache uses the arguments as keys.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -112,8 +112,8 @@ class ReadingReport:
         Line of the file, or row of the sheet, on which each row begins. For a file without lines, the row
         number from 1.
     sheet, sheets
-        Name of the sheet or table that was read, and names of all sheets or tables. If the file has only one,
-        the name is None and the names are empty.
+        Name of the sheet or table that was read, and names of all sheets or tables. If the file has only one
+        sheet or table, `sheet` is None and `sheets` is empty.
     """
 
     name: str = "table"
@@ -171,7 +171,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send messages on the readers' progress in this context to a listener; each is the end of a sentence.
+    """Send the readers' progress messages in this context to a listener; a message is the end of a sentence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process, which a bad file may crash.
+"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process, which a damaged file may crash.
 
 :mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so that it does not import
 fairdash. The process prints one JSON object. Its keys are ``notes`` after a success, ``problem`` and ``hint``
@@ -41,11 +41,11 @@ _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Error that carries the problem of a file and a hint."""
+    """Error with the problem of a file and a hint."""
 
 
 class TooLarge(Exception):
-    """Error that carries the numbers of rows and columns of a table that is too large."""
+    """Error with the numbers of rows and columns of a table that is too large."""
 
 
 def main(parser: str, source: str, target: str, most_columns: int, most_cells: int, most_memory: int) -> None:
@@ -136,7 +136,7 @@ def _with_labels(
 ) -> pd.Series:
     """Replace codes by labels if all codes have a label, unless most labels only repeat the number.
 
-    If numbers are kept, a note lists those with other labels, such as “refused” for 998.
+    If the codes stay numbers, a note lists the codes with other labels, such as 998 for “refused”.
     """
     name = str(values.name)
     texts = values.map(labels)
@@ -175,7 +175,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers in a date format that the parser lacks; a period becomes its first day."""
+    """Convert numbers in a date format that the parser lacks; a period becomes the date of its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -222,8 +222,8 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise Refused(
             "a date is after the year 9999", "Correct the date, or write the dates as text."
         ) from None
-    # The parser raises its own error and, for texts and dates that it can't decode, several of Python's
-    # errors.
+    # The parser has an error class, but raises several of Python's errors for texts and dates that it can't
+    # decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
@@ -238,7 +238,7 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Convert floats to integers if all are whole, as in a text file, and convert times to text."""
+    """Convert floats to integers if all are whole numbers, as in text files, and convert times to text."""
     if pd.api.types.is_float_dtype(values):
         whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
         return values.astype("Int64") if whole else values

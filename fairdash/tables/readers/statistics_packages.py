@@ -42,7 +42,7 @@ _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the package that wrote a file, and the function of pyreadstat that reads it; else None."""
+    """Return the package that wrote a file, and pyreadstat's function for it, or None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):

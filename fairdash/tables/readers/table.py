@@ -152,7 +152,7 @@ class TableBuilder:
                     self.missing_found[value] += count
 
     def _leave_out_row_numbers(self) -> None:
-        """Leave out a column of row numbers without a name, as R and pandas write it."""
+        """Leave out an unnamed column of row numbers, which R and pandas may add to a file."""
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
@@ -163,7 +163,7 @@ class TableBuilder:
                 )
 
     def leave_out(self, names: Sequence[str], why: str) -> None:
-        """Add a note on the columns that are not read; without columns, add nothing."""
+        """Add a note on the columns that are not read, if there are any."""
         if names:
             self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
 
@@ -344,7 +344,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     ----------
     rows
         The last rows of the file, each with the number of its first line. An empty line has no cells or only
-        empty cells. The first of these rows is never counted.
+        empty cells. The first row in `rows` is never counted.
 
     Returns
     -------
@@ -371,7 +371,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total and the row above does not look the same."""
+    """Return whether a row begins with a word for a total, and the row above has a different form."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -394,20 +394,20 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A sparse table may have an empty row. A single cell after this row is a value, and no note, if it is not
-    # in the first column, or if the column also contains this value above.
+    # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
+    # outside the first column, or if the column also contains this value above.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
-    """State the line of a header that is not the first row."""
+    """Return a sentence with the line of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 
 
 def said_below(lines: Sequence[int]) -> str:
-    """State which rows below the table are left out."""
+    """Return a sentence on the rows below the table that are left out."""
     where = ", ".join(str(line) for line in lines)
     one = len(lines) == 1
     return (

@@ -30,7 +30,7 @@ ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 class TextColumn:
     """Column of text cells, which classifies its distinct cells.
 
-    All checks use only the distinct cells and the number of rows with each of them. Large files are read
+    All checks use only the distinct cells and the number of rows of each distinct cell. Large files are read
     fast, because most columns have few distinct cells.
 
     Parameters
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """Remove the currency or percent sign from the cells, and return it; "" without a single sign."""
+        """Remove the currency or percent sign from the cells, and return it; return "" if it isn't unique."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -89,7 +89,7 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return a mask of the distinct cells that match a pattern, all of which contain `holding`."""
+        """Return a mask of distinct cells that match a pattern; all matches contain the text `holding`."""
         # The search for a fixed text is much faster than the search for a pattern, and most columns don't
         # contain it.
         if holding and not self._trimmed.hold(holding).any():
@@ -125,11 +125,11 @@ class TextColumn:
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Return whether at least one of the masks selects each cell that is not missing."""
+        """Return whether every cell that is not missing is selected by at least one mask."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether a number certainly has a decimal comma, and whether one has a decimal point."""
+        """Return whether any number certainly has a decimal comma, and whether any certainly has a point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -148,8 +148,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may be decimal or separate thousands, as in 1.234. A column stays text if all its cells
-            with a mark are ambiguous.
+            Marks that may be decimal marks or thousands separators, as in 1.234. If all cells of a column
+            with a mark are ambiguous, the column stays text.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -356,12 +356,12 @@ class TextColumn:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are concerned, and on which lines the first of them are."""
+        """Describe how many cells are selected, and on which lines the first selected cells are."""
         return self._table.places(which[self._codes], what)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
-    """Add all columns of a text file to their table, after a search for the file's decimal mark.
+    """Find the decimal mark of a text file, and add all columns of the file to their table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Columns of text, stored with pyarrow, which is fast for millions of rows, or else as Python lists.
+"""Text columns, stored with pyarrow (fast for millions of rows) or, without pyarrow, as Python lists.
 
 Both kinds of storage give the same results (`tests/data/test_packed.py`).
 """
@@ -48,7 +48,7 @@ class Texts(Protocol):
         """Return a mask of the texts that match a pattern of :mod:`fairdash.tables.grammar`."""
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """Return the texts, in which a part is replaced by another text."""
+        """Replace `old` by `new` in all texts, or only in the texts of the mask `where`."""
 
     def floats(self, known: Mask) -> np.ndarray:
         """Return the texts in the mask `known` as numbers, and NaN for all other texts."""
