@@ -1,4 +1,4 @@
-"""Audit results: the verdict with a figure at the top of the page, then each question."""
+"""Audit results: the verdict with a figure at the top of the page, then the answer to each question."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def show_audit(audit: AuditJob) -> None:
             whole = audit.read_result()
         whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A combination of attributes is not a column, so a price can't be repaired along it.
+        # A combination of attributes is not a column, and the repair needs a column.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -84,7 +84,7 @@ def show_audit(audit: AuditJob) -> None:
 def show_result(
     result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
 ) -> None:
-    """Show the result along one attribute, and the downloads for all attributes.
+    """Show the result for one sensitive attribute, and downloads of the results for all attributes.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def show_result(
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A price that a model computes can't be compared with a front, which needs a column of the table.
+            # A front can be compared only with a price that is a column of the table, not with a model's
+            # price.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -108,7 +109,7 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Offer a repair of the price along the selected attribute, with figures and a zip for download."""
+    """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
@@ -224,7 +225,7 @@ def show_earlier() -> None:
 def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Add the changes since an earlier audit, which the user chooses, to both results, and return them."""
+    """Ask for an earlier audit, and return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -311,7 +312,7 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """Return the newest finished run on this table with the audit's roles, or the run that made the price."""
+    """Return the newest finished run with the audit's table and roles, or the run that made the price."""
     owner = current_owner()
     of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
@@ -324,7 +325,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # This is the id of a file, or of a deleted run.
+            # `name` is the id of a file, or of a deleted run.
             continue
         if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run

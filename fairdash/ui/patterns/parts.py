@@ -47,10 +47,10 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """Show the title, a control beside it that selects a part, and this part.
+    """Show the title, a control that selects one of the two parts of the page, and the selected part.
 
-    In presentation mode, the control is below the part, because above the title it would push the picture off
-    the screen."""
+    In presentation mode, the control is below the part, because a control above the title would push the
+    picture off the screen."""
     if presented():
         heading = body = st.container()
         place = st.container()
@@ -228,7 +228,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Ask which estimators to draw, and whether as published or as used here."""
+    """Ask which estimators to draw, and in which form: as published, or as fairdash uses them."""
     ids = st.pills(
         "Estimators",
         offered,

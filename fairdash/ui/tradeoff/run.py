@@ -83,7 +83,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Show a button for models trained for the selected objective, if the current models have another one."""
+    """If the models were trained for an objective that is not the selected one, show a button for others."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
