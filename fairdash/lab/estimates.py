@@ -69,7 +69,7 @@ def is_detected(id: str, value: float, floor_q95: float) -> bool:
 
 
 def published_way(measure: Measure) -> str | None:
-    """Describe how a measure was published or ported; None if fairdash uses it in the same form."""
+    """Describe the form in which a measure was published or ported; None if fairdash uses this form."""
     if measure.fitted:
         return "evaluated on the rows it was fitted to"
     return {
@@ -100,7 +100,7 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return v sorted, and the ordinal ranks of u in this order; rows with equal u get ranks in this order.
+    """Return the ranks of u, with rows sorted by v, and v sorted; rows with equal u are ranked by v.
 
     A Python port of RDC uses such ranks. The authors' R code, ``rank(u) / length(u)``, averages the ranks of
     equal values.
@@ -127,8 +127,8 @@ def measure_pairs(
     Yields
     ------
     fraction, id, evaluation, values
-        Completed share, id of the measure, form (:data:`OURS` or :data:`PUBLISHED`), and values (K,); None
-        while a slow measure is not finished.
+        Completed share, id of the measure, form (:data:`OURS` or :data:`PUBLISHED`), and values (K,), which
+        are None while a slow measure is not finished.
     """
     has_both = {"chi2_nn", "mi_mine"} <= set(ids)
     jobs = [(id, OURS) for id in ids if not (has_both and id == "mi_mine")]
@@ -161,8 +161,8 @@ def measures_of_pairs(
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
     """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
 
-    The table so far has the rows of `key`, one per pair, for every ``id`` and ``evaluation``, and the
-    ``value``.
+    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far,
+    and adds the ``value``.
     """
     estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):
@@ -233,7 +233,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Return the mean and the 95 % quantile of a measure after V is permuted, for one pair, (1, n) each."""
+    """Return the mean and the 95 % quantile of a measure of one pair, (1, n) each, after V is permuted."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)

@@ -35,7 +35,7 @@ _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 #: Margin in pixels that a figure has for its title, and does not need if HTML shows the title.
 _TITLE_ROOM = 56
-#: If a table is also in a file, a document prints at most this number of its rows.
+#: Maximum number of rows that a document prints if the whole table is also in a file.
 MAX_ROWS = 40
 #: Font size of axis titles, small enough for long titles on a phone.
 _AXIS_TITLE = 13
@@ -273,7 +273,7 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
     """Return an HTML document in UTF-8, which any browser can show and print, and which loads nothing online.
 
-    Equal blocks give equal bytes. Blocks of the type ``Markup`` are not escaped.
+    The same blocks always give the same bytes. Blocks of the type ``Markup`` are not escaped.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def transformation_figure(
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # For a smooth curve, some of the distinct values are enough: evenly spaced in rank, with both ends.
+        # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
         first = np.unique(x, return_index=True)[1]
         places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
@@ -291,7 +291,7 @@ def factor_figure(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # The overlaid axis sets its ticks, because it would otherwise use those of the axis below.
+        # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )

@@ -211,7 +211,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the results for all sensitive columns together, labelled with the name of one column."""
+    """Return the results for all sensitive columns together, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
         joint = table[table["column"] == ""]

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """Values for the P positions of the slider, one model each, compared with point A of a comparison.
+    """Values for the P positions of the slider; the model at each position is compared with point A.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
 
 
 def _share(comparison: Comparison) -> str:
-    """Return B's error as a share of the average's error; "" if the card's main text is such a share."""
+    """Return B's error divided by the error of predicting the mean; "" if the card already shows this."""
     share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
     is_known = comparison.front.error == "mse" and math.isfinite(share)
     return f"{percent(share)} of the average's error; " if is_known else ""
@@ -236,7 +236,7 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a figure whose axes fit all positions, and the moves of its second line, band and name.
+    """Return a figure with axes for all positions, and the moves of its second line, its band and its name.
 
     Parameters
     ----------
