@@ -1,4 +1,4 @@
-"""Values of estimators on pairs (U, V), as fairdash uses them and as published, with noise floors."""
+"""Values on pairs (U, V) of estimators as fairdash uses them and as published, with noise floors."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def scene_estimates(
     n_permutations: int = 39,
     floors: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
-    """Return each estimator's value, noise floor and value as published, on one scene.
+    """Return each estimator's value and noise floor on one scene, and the value of its published form.
 
     Parameters
     ----------
@@ -211,13 +211,14 @@ def scene_estimates(
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """Return the estimators' values on a scene at each noise level, computed together.
+    """Return the estimators' values on a scene, which are computed for all noise levels together.
 
     Returns
     -------
     dict
-        Two arrays (K,) by id: values as fairdash uses the estimator, and values as published. They equal
-        those of :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
+        Two arrays (K,) by id: values as fairdash uses the estimator, and values as published. The values
+        equal those of :func:`scene_estimates` at each level. Published values are NaN if both forms are the
+        same.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
     u, v = (np.concatenate(side) for side in zip(*draws, strict=True))

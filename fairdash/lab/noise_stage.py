@@ -107,8 +107,8 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the figure of rows and curve, and how rows and axes move with the noise.
 
-    V is F + σ ε or, with heavy tails, the exponential of such a sum. The browser therefore receives F, ε and
-    their coefficients at each noise level.
+    V is F + σ ε or, with heavy tails, the exponential of a sum of this form. The browser therefore receives
+    F, ε and their coefficients at each noise level.
     """
     u, _ = scene.draw()
     plain_scene = replace(scene, heavy_tails=False)

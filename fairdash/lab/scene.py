@@ -58,8 +58,9 @@ class Scene:
     ties
         Share of the rows in which U is exactly 0, in [0, 1). For example, most claims are exactly 0.
     heavy_tails
-        Whether U and V have heavy tails. Increasing transformations then change U, and V if it is normal, to
-        lognormal(0, 2). They leave maximal correlation, χ² and mutual information unchanged.
+        Whether U and V have heavy tails. If so, increasing transformations turn U, and a normal V, into
+        lognormal(0, 2) variables. Such transformations leave maximal correlation, χ² and mutual information
+        unchanged.
     seed
         Seed of the draw.
     """

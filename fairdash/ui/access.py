@@ -63,7 +63,7 @@ def signs_in() -> bool:
 
 
 def require_sign_in() -> None:
-    """If the user has not signed in, show only the sign-in button or an error, and stop the page."""
+    """Show only the sign-in button or an error, and stop the page, if the user has not signed in."""
     try:
         current_owner()
     except NotSignedInError as error:
@@ -118,9 +118,9 @@ class Guard:
 
     Allowed host names are those of this machine and of Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a
-    header, the guard refuses requests with no such header or with two, because they did not pass through the
-    proxy. Requests for Streamlit's metrics, which need no sign-in, are refused unless ``FAIRDASH_METRICS`` is
-    set.
+    header, the guard refuses requests without this header or with two of these headers, because such requests
+    did not pass through the proxy. Requests for Streamlit's metrics, which need no sign-in, are refused
+    unless ``FAIRDASH_METRICS`` is set.
     """
 
     def __init__(self, app: ASGIApp) -> None:

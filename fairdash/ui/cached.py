@@ -60,7 +60,7 @@ class _LastDeletion:
 
 
 def forget_what_was_deleted() -> None:
-    """Clear the caches if any process has deleted a file in this home since the last call.
+    """Clear the caches if any process has deleted a file in ``FAIRDASH_HOME`` since the last call.
 
     A cache that is not cleared would return tables whose sources were deleted.
     """

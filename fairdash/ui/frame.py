@@ -179,10 +179,10 @@ def _made_private() -> list[Path]:
 
 @st.cache_resource(show_spinner=False)
 def freeze_imports() -> None:
-    """Exclude all objects loaded so far from garbage collection.
+    """Exclude all objects that are already loaded from garbage collection.
 
     Streamlit collects garbage after every run of a script. If each collection traversed all imported modules,
-    it would take most of the time in which a slider is redrawn.
+    redrawing a slider would consist mostly of collecting garbage.
     """
     gc.collect()
     gc.freeze()

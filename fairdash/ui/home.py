@@ -150,7 +150,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Steps of the tour: name of a page, and what to do on this page.
+#: Steps of the tour: for each step, the name of a page, and what the user can do on this page.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),

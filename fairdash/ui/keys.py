@@ -1,7 +1,7 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a page: Streamlit stops at a second widget with the same key. Keys therefore begin with the
-location of their file. One enum lists all parameters of the address.
+Keys are global to a page: Streamlit stops at a second widget with the same key. Each key therefore begins
+with the path of the file that defines the key. One enum lists all parameters of the address.
 """
 
 from __future__ import annotations

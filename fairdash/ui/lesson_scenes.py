@@ -98,7 +98,7 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a scene's pictures, made by :func:`drawn`, below a slider; releasing it updates the address."""
+    """Show a slider and pictures made by :func:`drawn`; releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))

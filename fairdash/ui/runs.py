@@ -42,7 +42,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Return the name that the user gave the run, or its data set's name; not escaped for Markdown."""
+    """Return the user's name for the run, or else its data set's name, without escapes for Markdown."""
     return run.name or run.spec.source.title
 
 
@@ -94,7 +94,7 @@ CHOSEN = KEY("chosen")
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: Session keys of the message about the last imported run, and of the number of imports.
 IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
-#: Maximum number of runs in one chart; the lines of more runs would be hard to distinguish.
+#: Maximum number of runs in one chart; with more runs, the lines would be hard to distinguish.
 MAX_COMPARED = 6
 
 
@@ -117,7 +117,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Select these runs; if `ids` has only one, store it in the address."""
+    """Select the runs with these ids; if there is only one id, store it in the address."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]

@@ -80,8 +80,8 @@ class Picture:
     id
         Name of the figure in the document.
     figure
-        Plotly figure with title and subtitle. HTML shows both as text, so that they wrap on a phone and on
-        paper.
+        Plotly figure with title and subtitle. HTML shows title and subtitle as text, which wraps on a phone
+        and on paper.
     alt
         Description for readers who can't see the figure.
     """
@@ -209,7 +209,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column titles; in a table with a file, they are the names in code."""
+        """Column titles or, in a table with a file, the names of the columns in code."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
 
     @property
@@ -280,8 +280,8 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
     title
         Title of the browser's window.
     scripts
-        Whether plotly.js draws the figures in the browser, which adds about 5 MB. If not, figures are SVG
-        pictures.
+        Whether plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
+        contains the figures as SVG pictures.
     """
     drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
     return (

@@ -1,4 +1,4 @@
-"""Figures of estimators on one scene, and of estimators on bivariate normal distributions against ρ."""
+"""Figures of estimators on one simulated data set, and on bivariate normal distributions against ρ."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Rows:
 
 
 def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -> Rows:
-    """Collect the bars of measures with values between 0 and 1 on one scene.
+    """Collect the bars of measures with values between 0 and 1 on one simulated data set.
 
     Parameters
     ----------

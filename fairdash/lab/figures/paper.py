@@ -223,8 +223,8 @@ def dots_figure(
     titles, names
         Display names of measures and methods, in the order of drawing.
     log
-        Whether the axis is logarithmic. It then begins at 0.001, and smaller values are drawn at its left
-        edge.
+        Whether the axis is logarithmic. A logarithmic axis begins at 0.001, and smaller values are drawn at
+        its left end.
     """
     low = _SMALLEST if log else 0.0
     table, ticks = _lanes(values, list(titles), list(names))

@@ -1,4 +1,4 @@
-"""Figures of simulations: the rows of a scene, learned functions, and estimates against the noise level."""
+"""Figures of simulations: simulated rows, learned functions, and estimates against the noise level."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def scatter_figure(
     height: int,
     curve_name: str = "F(U), without noise",
 ) -> go.Figure:
-    """Draw a scene's rows (U, V) as dots, and the function F as a line.
+    """Draw simulated rows (U, V) as dots, and the function F as a line.
 
     Parameters
     ----------

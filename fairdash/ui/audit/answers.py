@@ -333,7 +333,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
 
 
 def _table_of(source: DatasetSource) -> tuple[object, ...]:
-    """Return the identity of a table, which does not depend on its columns' roles."""
+    """Return values that identify a table, regardless of the roles of the table's columns."""
     if isinstance(source, UploadSource):
         return source.sha256, source.reading
     assert isinstance(source, CatalogueSource)
@@ -350,7 +350,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         table = source.table()
         source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # The audit accepts negative values as they are, and the run must use the same values.
+            # The audit does not change negative values, and the run must use the same values as the audit.
             source_now = replace(
                 source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
             )
@@ -360,7 +360,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return a run's column roles: those of the audit's columns and, for other columns, the table's roles."""
+    """Return column roles for a run: the audit's roles or, for columns without one, the table's roles."""
     names = [str(name) for name in table]
     # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None

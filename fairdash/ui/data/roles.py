@@ -250,7 +250,7 @@ def show_policies(policies: Policies, *, group: str | None) -> None:
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure; return False at once if it can't be a rate."""
+    """Ask whether the target is divided by the exposure; if this is impossible, return False at once."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(

@@ -153,7 +153,8 @@ def rows(
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether our values can be compared with the paper's; if so, each text states whether ours is lower.
+        Whether our values can be compared with the paper's; if so, each text states whether our value is
+        lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []

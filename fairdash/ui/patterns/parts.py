@@ -72,7 +72,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """Ask for simulated data (a “scene”), show every estimator's value on them, and further panels below."""
+    """Ask for simulated data (a “scene”); show every estimator's value on these data, and further panels."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -195,7 +195,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study's figure whenever its tables include `needs`; return all tables when the study ends."""
+    """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):

@@ -288,8 +288,8 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
     """Return the estimates at each noise level of the slider.
 
-    At the scene's noise level, these are the table `estimates`; at all other levels, only the values of quick
-    estimators are returned.
+    At the scene's noise level, the function returns the table `estimates`; at all other levels, it returns
+    the values of the quick estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
     along = along_noise_of(scene, quick)

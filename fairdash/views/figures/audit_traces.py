@@ -239,7 +239,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Return display names of measures: words for the gap and its parts, and ids for all others."""
+    """Return display names of measures: words for the gap and its components, ids for all other measures."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)

@@ -109,7 +109,7 @@ def objectives_figure(
 ) -> go.Figure:
     """Draw error against dependence of one method's models, in one panel per objective.
 
-    A model has the same height in both panels.
+    A model is drawn at the same height in both panels.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def factor_figure(
     Returns
     -------
     Figure
-        Figure of both tariffs: curves for a numeric factor, steps for bands, points for levels. Bars in the
-        background show the exposure from the first table.
+        Figure of both tariffs: curves if the factor is numeric, steps if it has bands, points if it has
+        levels. Bars in the background show the exposure, which is taken from the first table.
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"

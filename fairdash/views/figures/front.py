@@ -75,9 +75,9 @@ def front_without_marks(
 
     A method's line joins points that differ by more than noise.
 
-    The y-axis fits the errors of the methods. Other prices with errors beyond the axis are drawn at its edge,
-    with an arrow and the error. The figure is the same for all positions of the slider; :func:`with_marks`
-    adds the points that change.
+    The range of the y-axis fits the errors of the methods. Prices with errors outside this range are drawn at
+    the edge of the plot, with an arrow and the error. The figure is the same for all positions of the slider;
+    :func:`with_marks` adds the points that change.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: flo
 
 
 def _in_axes(y: float, axes: Axes) -> float:
-    """Return y if it is within the axes, else the position at which a mark for it is drawn at the edge."""
+    """Return y if it is within the axes, else the position at the edge of the plot at which y is marked."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
@@ -396,8 +396,8 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
     Returns
     -------
     Figure
-        Figure of error against dependence, both relative: the dependence of the standard network is 1, and so
-        is the error of predicting the average. The default method is emphasised, and a method that needs s to
+        Figure of error against dependence, in relative units: the standard network's dependence is 1, and the
+        error of predicting the average is 1. The default method is emphasised, and a method that needs s to
         compute a price has a dashed line.
     """
     figure = new_figure(

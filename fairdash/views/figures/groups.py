@@ -104,7 +104,7 @@ def profile_figure(
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:
-    """Return the middle of each group, in per cent of the rows ordered by the sensitive attribute."""
+    """Return the middle rank of each group by the sensitive attribute, in per cent of all rows."""
     share = profile["n"] / profile["n"].sum()
     return 100 * (share.cumsum() - share / 2)
 

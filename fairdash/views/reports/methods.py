@@ -24,9 +24,10 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 def read_methods() -> pd.DataFrame:
     """Return the results, one row per data set, method, measure of dependence (``reading``) and level.
 
-    The column ``comparable`` has errors that can be compared between methods. It is NaN if a method does not
-    reach the level in every split. If a method has fewer splits than others, the column has the default
-    method's error plus the difference on the shared splits. ``has_all_splits`` is False for such a method.
+    The column ``comparable`` has errors that can be compared between methods. An error is NaN if a method
+    does not reach the level in every split. If a method has fewer splits than others, the column has the
+    default method's error plus the difference on the shared splits. ``has_all_splits`` is False for such a
+    method.
     """
     table = pd.read_csv(RESULTS)
     # A method from another package is named “module:Class”; only the name of the class is kept.

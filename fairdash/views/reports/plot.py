@@ -52,7 +52,7 @@ def front(
     result
         Result of :func:`fairdash.sweep`.
     dataset
-        Data set of the sweep. If it is given, the figure also shows the sweep's benchmarks on the same
+        Data set of the sweep. If `dataset` is given, the figure also shows the sweep's benchmarks on the same
         splits: the average, a ridge or GLM, boosted trees, and an existing price.
     measure
         Id of the measure on the x-axis; by default the first measure of the sweep.

@@ -84,7 +84,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return means of blends of two models, with limits, (P, G) each, and their mean change from A, (P,)."""
+    """Return means and limits of blends of two models, (P, G) each, and their mean change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]
@@ -158,7 +158,7 @@ def _error_meaning(comparison: Comparison) -> str:
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
-    """Return figures, cards and table of a comparison, with their changes along the slider, as plain values.
+    """Return figures, cards and table of a comparison, and how these change with the slider, as plain values.
 
     Parameters
     ----------

@@ -344,7 +344,7 @@ def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
 
 
 def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Format a noise floor's average and 95 % quantile with as many digits as the value; "–" for an error."""
+    """Format a noise floor's average and 95 % quantile with the digits of the value; "–" for an error."""
     if not np.isfinite(figure.floor):
         return "–"
     mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
