@@ -108,7 +108,7 @@ class Scene:
 
     @property
     def shape(self) -> Pattern:
-        """Pattern of a uniform variable without ties, from which V has the same distribution as with ties."""
+        """Pattern that, without ties in U, gives V the same distribution as the named pattern with ties."""
         named = self.named
         if self.ties == 0:
             return named

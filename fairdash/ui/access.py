@@ -114,7 +114,7 @@ _HEADERS = (
 
 
 class Guard:
-    """ASGI middleware that refuses other host names and other origins, and adds security headers to answers.
+    """ASGI middleware that refuses unknown host names and origins, and adds security headers to answers.
 
     Allowed host names are those of this machine and of Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a

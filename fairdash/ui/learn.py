@@ -98,7 +98,7 @@ _PRINT = """<style>@media print {
 
 
 def show_lesson() -> None:
-    """Show the part of the lesson in the address: a scene, the recap, or a text in a separate window."""
+    """Show the part of the lesson that the address names: a scene, the recap, or a text in a window."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 #: Web addresses in the code of plotly.js, except names of XML vocabularies, which are not addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: Margin in pixels that a figure has for its title, and does not need if HTML shows the title.
+#: Margin in pixels for a figure's title, which the figure does not need if HTML shows the title.
 _TITLE_ROOM = 56
 #: Maximum number of rows that a document prints if the whole table is also in a file.
 MAX_ROWS = 40

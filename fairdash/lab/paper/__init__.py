@@ -146,7 +146,7 @@ def judged(study: str) -> dict[str, Any]:
 
 
 def table1_names() -> list[str]:
-    """Return the data sets with a computed Table 1; those of the paper come first, in its order."""
+    """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
     names = [study.removeprefix("table1_") for study in committed("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)

@@ -181,7 +181,7 @@ def _show_answer(blocks: list[Block], result: AuditResult) -> None:
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict by attribute and combination of attributes; return the selected result.
+    """Show the verdict for each attribute and each combination of attributes; return the selected result.
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """

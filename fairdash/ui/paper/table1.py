@@ -39,7 +39,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """State how many of our values reach the paper's: in Table 1, and for each comparable data set."""
+    """State how many of our values reach the paper's, in all of Table 1 and for each comparable data set."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -107,7 +107,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show every cell; a comparable cell states whether our value is above or below the paper's."""
+    """Show the whole table; a comparable cell states whether our value is above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)

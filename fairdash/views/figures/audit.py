@@ -111,7 +111,7 @@ _SEGMENTS: dict[str, Any] = {
 }
 
 #: Figures by table; a table without an entry has no figure. The table with a question's measures is named
-#: ``measures_`` and the number.
+#: ``measures_`` and the question's number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

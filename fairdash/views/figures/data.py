@@ -110,7 +110,7 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Return the averages' range, widened by `share` of its length at both ends, up to the rows' range."""
+    """Return the averages' range, widened by `share` of its length at both ends, within the rows' range."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)

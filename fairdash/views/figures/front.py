@@ -46,7 +46,7 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Distance from the plot's edge of marks for points outside the axes, as a share of the plot's height.
+#: Distance from the edge at which points outside the axes are marked, as a share of the plot's height.
 _EDGE = 0.045
 #: Label at the point where the path of the selected method enters the noise floor.
 NOISE_NOTE = "beyond this point λ removes only noise"
@@ -209,7 +209,7 @@ def runs_front_figure(
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # No run detects a link below the lowest of the upper ends of the runs' noise floors.
+    # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 

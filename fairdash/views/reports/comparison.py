@@ -230,7 +230,7 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the omnibus test's measure with the strongest evidence, its mean over splits, and its limit.
+        """Return the measure with the strongest evidence in the omnibus test, and its mean and limit.
 
         Return None if the run has no omnibus test.
         """

@@ -44,7 +44,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 
 #: Maximum number of the front's points that are shown beside an existing price.
 MAX_NEAREST = 3
-#: Number and its standard error, NaN if unknown.
+#: Number, and its standard error, which is NaN if it is unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
 #: Query for the reference with the lowest error among prices that are independent of the attribute.
@@ -110,7 +110,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Make a front from the result of a run."""
+        """Make the front of one objective and one sensitive column from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -185,7 +185,7 @@ class Front:
 
     @cached_property
     def error_of_mean(self) -> float:
-        """Error on the test rows of predicting the average of the training rows; NaN if unknown."""
+        """Test error of predicting the average of the training rows for all rows; NaN if unknown."""
         return self._of_mean(self.error)
 
     @cached_property

@@ -236,7 +236,7 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a figure with axes for all positions, and the moves of its second line, its band and its name.
+    """Return a figure whose axes fit all positions, and how its second line, band and name change.
 
     Parameters
     ----------
