@@ -1,7 +1,7 @@
 """Simulation studies: estimators on distributions whose exact dependence is known.
 
-A study is a generator that yields its progress and the tables computed so far. Pages run studies in a
-separate process (:mod:`fairdash.lab.studies`). The command line and benchmarks may call the generators
+A study is a generator that yields its progress and the tables that it has computed so far. Pages run studies
+in a separate process (:mod:`fairdash.lab.studies`). The command line and benchmarks may call the generators
 directly.
 """
 

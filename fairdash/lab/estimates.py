@@ -1,4 +1,4 @@
-"""Values of estimators on pairs (U, V), as fairdash uses them and as published, with noise floors."""
+"""Values on pairs (U, V) of estimators as fairdash uses them and as published, with noise floors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_detected(id: str, value: float, floor_q95: float) -> bool:
 
 
 def published_way(measure: Measure) -> str | None:
-    """Describe how a measure was published or ported; None if fairdash uses it in the same form."""
+    """Describe the form in which a measure was published or ported; None if fairdash uses this form."""
     if measure.fitted:
         return "evaluated on the rows it was fitted to"
     return {
@@ -100,7 +100,7 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return v sorted, and the ordinal ranks of u in this order; rows with equal u get ranks in this order.
+    """Return the ranks of u, with rows sorted by v, and v sorted; rows with equal u are ranked by v.
 
     A Python port of RDC uses such ranks. The authors' R code, ``rank(u) / length(u)``, averages the ranks of
     equal values.
@@ -127,8 +127,8 @@ def measure_pairs(
     Yields
     ------
     fraction, id, evaluation, values
-        Completed share, id of the measure, form (:data:`OURS` or :data:`PUBLISHED`), and values (K,); None
-        while a slow measure is not finished.
+        Completed share, id of the measure, form (:data:`OURS` or :data:`PUBLISHED`), and values (K,), which
+        are None while a slow measure is not finished.
     """
     has_both = {"chi2_nn", "mi_mine"} <= set(ids)
     jobs = [(id, OURS) for id in ids if not (has_both and id == "mi_mine")]
@@ -161,8 +161,8 @@ def measures_of_pairs(
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
     """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
 
-    The table so far has the rows of `key`, one per pair, for every ``id`` and ``evaluation``, and the
-    ``value``.
+    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far,
+    and adds the ``value``.
     """
     estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):
@@ -182,7 +182,7 @@ def scene_estimates(
     n_permutations: int = 39,
     floors: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
-    """Return each estimator's value, noise floor and value as published, on one scene.
+    """Return each estimator's value and noise floor on one scene, and the value of its published form.
 
     Parameters
     ----------
@@ -211,13 +211,14 @@ def scene_estimates(
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """Return the estimators' values on a scene at each noise level, computed together.
+    """Return the estimators' values on a scene, which are computed for all noise levels together.
 
     Returns
     -------
     dict
-        Two arrays (K,) by id: values as fairdash uses the estimator, and values as published. They equal
-        those of :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
+        Two arrays (K,) by id: values as fairdash uses the estimator, and values as published. The values
+        equal those of :func:`scene_estimates` at each level. Published values are NaN if both forms are the
+        same.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
     u, v = (np.concatenate(side) for side in zip(*draws, strict=True))
@@ -233,7 +234,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Return the mean and the 95 % quantile of a measure after V is permuted, for one pair, (1, n) each."""
+    """Return the mean and the 95 % quantile of a measure of one pair, (1, n) each, after V is permuted."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)

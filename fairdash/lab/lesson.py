@@ -115,7 +115,7 @@ def table(name: str) -> pd.DataFrame:
 
 
 def select(name: str, **values: object) -> pd.DataFrame:
-    """Return the rows of such a table in which the columns have these values."""
+    """Return the rows of a table of :func:`table` in which the columns have these values."""
     rows = table(name)
     for column, value in values.items():
         rows = rows[rows[column] == value]
@@ -248,7 +248,7 @@ def _standardised(x: Array) -> Array:
 
 
 def signed(value: float) -> str:
-    """Format with two decimals and “−” as the minus sign; a value that rounds to 0 has no sign."""
+    """Format a number with two decimals and the minus sign “−”; a number that rounds to 0 has no sign."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
@@ -272,7 +272,7 @@ def independent_rows(n: int) -> tuple[Array, Array]:
 
 
 def noise_readings(n: int) -> pd.DataFrame:
-    """Return HGR_NN by steps, on training (``own``), new (``new``) and shuffled rows (``low``, ``high``)."""
+    """Return HGR_NN by training step, on training (``own``), new and shuffled rows (``low``, ``high``)."""
     return select("noise", n=n)
 
 
@@ -298,8 +298,8 @@ FROZEN_AT = 100
 def duel_states(frozen: bool) -> pd.DataFrame:
     """Return the columns ``mse``, ``j`` and ``fresh``, with a row per displayed step.
 
-    ``mse`` is 1 for predicting the average, ``j`` is the adversary's value, and ``fresh`` is that of a new
-    estimator, which is HGR_spline with its default evaluation."""
+    ``mse`` is 1 for predicting the average, ``j`` is the adversary's value, and ``fresh`` is the value of
+    a new estimator, HGR_spline with its default evaluation."""
     return select("duel", frozen=frozen)
 
 
@@ -356,7 +356,7 @@ def payers_points(objective: str) -> pd.DataFrame:
 
 
 def payers_floor(objective: str) -> float:
-    """Return the noise floor's limit that the page shows: the mean of the column ``edge`` over all weights.
+    """Return the limit of the noise floor on the page: the mean of the column ``edge`` over all weights.
 
     The values of all weights estimate the same limit from different permutations.
     """
@@ -378,7 +378,7 @@ def payers_ages(objective: str) -> pd.DataFrame:
 
 
 def payers_sentence(objective: str, lam: float) -> str:
-    """State how much more or less Ada and Ben pay than with the standard model, in Markdown."""
+    """State in Markdown how much more or less Ada and Ben pay than under the standard model."""
     point, standard = (row_of(payers_points(objective), "lam", weight) for weight in (lam, 0.0))
     ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:

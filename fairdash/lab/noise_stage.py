@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 NOISES = tuple(k / 4 for k in range(41))
 #: Number of points at which F is drawn; a pattern with forty waves has fifty points per wave.
 POINTS_OF_F = 2001
-#: Height of the plots inside their axes, and height of an estimator's row, in pixels.
+#: Heights in pixels: of the plots inside the axes, and of an estimator's row.
 _HEIGHT, _ROW = 400, 27
 
 
@@ -44,7 +44,7 @@ class Noise:
 
 
 def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
-    """Return figures and table of a scene, and their changes along the noise slider, as plain values.
+    """Return figures and table of a scene, and how these change with the noise slider, as plain values.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the figure of rows and curve, and how rows and axes move with the noise.
 
-    V is F + σ ε or, with heavy tails, the exponential of such a sum. The browser therefore receives F, ε and
-    their coefficients at each noise level.
+    V is F + σ ε or, with heavy tails, the exponential of a sum of this form. The browser therefore receives
+    F, ε and their coefficients at each noise level.
     """
     u, _ = scene.draw()
     plain_scene = replace(scene, heavy_tails=False)

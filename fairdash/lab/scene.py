@@ -1,4 +1,4 @@
-"""Scenes: simulated rows of a named pattern with noise, and examples in which an estimator fails."""
+"""Simulated data: noisy samples from a pattern chosen by name, and examples in which an estimator fails."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ class Scene:
     noise
         Standard deviation of the noise, at least 0.
     ties
-        Share of the rows in which U is exactly 0, in [0, 1). Claims are an example: most are zero.
+        Share of the rows in which U is exactly 0, in [0, 1). For example, most claims are exactly 0.
     heavy_tails
-        Whether U and V have heavy tails. Increasing transformations then change U, and V if it is normal, to
-        lognormal(0, 2). They leave maximal correlation, χ² and mutual information unchanged.
+        Whether U and V have heavy tails. If so, increasing transformations turn U, and a normal V, into
+        lognormal(0, 2) variables. Such transformations leave maximal correlation, χ² and mutual information
+        unchanged.
     seed
         Seed of the draw.
     """
@@ -97,7 +98,7 @@ class Scene:
 
     @property
     def named(self) -> Pattern:
-        """Pattern F as the page displays it, without the effect of ties."""
+        """Pattern F without the effect of ties, as the page displays it."""
         if self.pattern == POINTS:
             # With reshape, unpacking also works for no points, for which pattern_from_points raises an error
             # with a reason.
@@ -107,7 +108,7 @@ class Scene:
 
     @property
     def shape(self) -> Pattern:
-        """Pattern F of a uniform variable without ties, which gives V the same distribution as the rows."""
+        """Pattern that, without ties in U, gives V the same distribution as the named pattern with ties."""
         named = self.named
         if self.ties == 0:
             return named
@@ -120,7 +121,7 @@ class Scene:
         )
 
     def _tied(self, u: Array) -> Array:
-        """Map the middle of [−10, 10], of share `ties`, to 0, and stretch the rest over the whole range."""
+        """Map the middle share `ties` of [−10, 10] to 0, and stretch the rest over the whole range."""
         beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
         return np.sign(u) * beyond
 
@@ -147,9 +148,9 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Mean of V, and factor of V's deviations from this mean in the exponent of heavy tails."""
-        # Mean and standard deviation are those of the distribution, not of the sample, because a row must not
-        # depend on other rows.
+        """Mean m and factor c for heavy tails, which replace V by e^(c (V − m))."""
+        # Mean and standard deviation are those of the distribution, not of the sample, because the value of
+        # one row must not depend on other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
@@ -158,7 +159,7 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """Example: a scene on which an estimator misleads.
+    """Example of simulated data (a “scene”) on which an estimator misleads.
 
     Parameters
     ----------

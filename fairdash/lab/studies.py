@@ -113,7 +113,7 @@ def noise_axis_study(
         Number of data sets per level.
     ids
         Ids of the measures; by default, all measures between 0 and 1. The default omits divergences, because
-        an axis from 0 to 1 does not fit them.
+        their values can exceed 1.
 
     Yields
     ------
@@ -186,7 +186,7 @@ LEVEL = 0.05
 
 
 def compared() -> tuple[str, ...]:
-    """Return the ids of all quick measures, and of slow measures between 0 and 1; others take minutes."""
+    """Return the ids of all quick measures, and of slow ones with values from 0 to 1; others take minutes."""
     return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
@@ -200,8 +200,8 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    The study draws ``repeats`` data sets at each level. The U of a data set is independent of the V of the
-    next two data sets, with unchanged distributions of U and V. These pairs give the estimator's values under
+    The study draws ``repeats`` data sets at each level. U of a data set is independent of V of the next two
+    data sets, while the distributions of U and V are unchanged. These pairs give the estimator's values under
     independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of independent values
     that are at least as high) / (1 + number of independent values).
 
@@ -212,8 +212,8 @@ def power_study(
     noises
         Noise levels to compute.
     repeats, slow_repeats
-        Numbers of data sets per level, for quick and for slow measures. At least 10 are needed, because with
-        fewer independent pairs p is never at most 5 %.
+        Numbers of data sets per level, for quick and for slow measures. At least 10 are needed; with fewer
+        independent pairs, p always exceeds 5 %.
     ids
         Ids of the measures; by default, those of :func:`compared`.
 
@@ -248,7 +248,7 @@ def power_study(
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
-    """Return U and V, ``(levels · 3 · repeats, n)`` each: per level, dependent pairs and two shifts of V."""
+    """Return U and V, ``(levels · 3 · repeats, n)`` each: per level, pairs with V shifted by 0, 1 and 2."""
     first, second = [], []
     for level, noise in enumerate(noises):
         # Each level has a different seed, so that the data sets of different levels are independent.
@@ -259,7 +259,7 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
 
 
 def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
-    """Return detection rates from values (levels, 3, repeats): dependent pairs, then two shifts of V."""
+    """Return detection rates from `values`, (levels, 3, repeats), of the pairs of :func:`_pairs`."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
     reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
@@ -283,7 +283,7 @@ RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 
 
 def gaussian_pairs(rhos: Sequence[float], n: int, *, repeats: int, seed: int = 0) -> tuple[Array, Array]:
-    """Draw standard normal U and V, (len(rhos) · repeats, n) each; repeats of a correlation are adjacent."""
+    """Draw standard normal U and V, (len(rhos) · repeats, n) each; the repeats of each ρ are adjacent."""
     rng = np.random.default_rng(seed)
     u, noise = rng.normal(size=(2, repeats, n))
     v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * noise for rho in rhos])

@@ -1,8 +1,8 @@
 """Exact dependence of a pattern with noise, by quadrature, and of bivariate normal distributions.
 
 This module also checks the proposition "Mutual Information vs χ²" of the supplement for bivariate normal
-distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). It states that this bound is at most χ² if χ² ≥
-t ≈ 0.345, and at least χ² otherwise, because I ≤ log(1 + χ²).
+distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). It also states that this bound is at most χ² if
+χ² ≥ t ≈ 0.345, and at least χ² otherwise, because I ≤ log(1 + χ²).
 
 For a bivariate normal distribution, 1 + χ² = 1/(1 − ρ²), so that I = ½ ln(1 + χ²) nats, and all quantities
 are functions of χ² alone. With I in bits, 2^(−2I) = 1 − ρ². The bound then *equals* HGR² and is below χ² for
@@ -30,7 +30,7 @@ _REACH = 6.0
 #: Distance between grid points of V in standard deviations of the noise, and maximum number of grid points.
 _SPACING = 0.25
 _MAX_POINTS = 1200
-#: Number of points at which f is given; a pattern with forty waves needs so many.
+#: Number of points at which f is given; a pattern with forty waves needs this many.
 _POINTS_OF_F = 2001
 #: A pattern with at most this number of different values counts as discrete.
 _FEW_VALUES = 20
@@ -153,7 +153,7 @@ def information(chi2: Array, base: str) -> Array:
 
 
 def middle(mutual_information: Array) -> Array:
-    """Return the middle term of the proposition, 1 − 2^(−2I), for this mutual information I."""
+    """Return the middle term of the proposition, 1 − 2^(−2I), where I is the mutual information."""
     return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
 
 
@@ -163,7 +163,7 @@ def hgr2(chi2: Array) -> Array:
 
 
 def upper(chi2: Array, base: str) -> Array:
-    """Return the middle term with log(1 + χ²), the bound of I, in place of I; it yields the threshold."""
+    """Return the middle term with I replaced by its bound log(1 + χ²); this term yields the threshold."""
     return middle(np.log1p(chi2) / unit_of(base))
 
 

@@ -1,4 +1,4 @@
-"""Request guard of the app, and the owner of a session, identified by the login.
+"""Check of all requests to the app, and the owner of a session, whom the login identifies.
 
 If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
 ``FAIRDASH_USER_HEADER`` names a header, a proxy writes the user's name into this header. The proxy must
@@ -37,7 +37,7 @@ USER_HEADER = "FAIRDASH_USER_HEADER"
 
 
 class NotSignedInError(FairdashError):
-    """The browser has no signed-in user."""
+    """Error: the user of the browser has not signed in."""
 
 
 def current_owner() -> str:
@@ -63,7 +63,7 @@ def signs_in() -> bool:
 
 
 def require_sign_in() -> None:
-    """Stop the page for a user who has not signed in, and show only the sign-in."""
+    """Show only the sign-in button or an error, and stop the page, if the user has not signed in."""
     try:
         current_owner()
     except NotSignedInError as error:
@@ -107,20 +107,20 @@ _METRICS = "/_stcore/metrics"
 #: Environment variable that permits requests for metrics.
 METRICS = "FAIRDASH_METRICS"
 _HEADERS = (
-    # These headers forbid other sites to show the app in a frame and collect clicks.
+    # These headers prevent other sites from showing the app in a frame to capture clicks.
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", b"frame-ancestors 'none'"),
 )
 
 
 class Guard:
-    """ASGI middleware that refuses other host names and other origins, and adds security headers to answers.
+    """ASGI middleware that refuses unknown host names and origins, and adds security headers to answers.
 
     Allowed host names are those of this machine and of Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a
-    header, the guard refuses requests with no such header or with two, because they did not pass through the
-    proxy. Requests for Streamlit's metrics, which need no sign-in, are refused unless ``FAIRDASH_METRICS`` is
-    set.
+    header, the guard refuses requests without this header or with two of these headers, because such requests
+    did not pass through the proxy. Requests for Streamlit's metrics, which need no sign-in, are refused
+    unless ``FAIRDASH_METRICS`` is set.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -180,7 +180,7 @@ def _refusal_without_user(scope: Scope) -> str | None:
 
 
 def _refusal_of_address(path: str) -> str | None:
-    """Return the reason to refuse an address that would be served even without a sign-in."""
+    """Return the reason to refuse a path that Streamlit would serve without a sign-in, or None."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
         return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch the metrics on."
     return None

@@ -59,8 +59,8 @@ def show_table(table: Table, keys: Keys) -> None:
     if table.file and len(table.frame) <= MAX_ROWS:
         shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
-        # Long tables hold numbers, so that users can sort by value; drawing numbers takes ten times as long
-        # as texts.
+        # Long tables contain numbers instead of texts, so that users can sort by value. Drawing numbers takes
+        # ten times as long as drawing texts.
         write: dict[Any, Any] = {
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }

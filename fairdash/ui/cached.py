@@ -60,9 +60,9 @@ class _LastDeletion:
 
 
 def forget_what_was_deleted() -> None:
-    """Clear the caches if any process has deleted a file in this home since the last call.
+    """Clear the caches if any process has deleted a file in ``FAIRDASH_HOME`` since the last call.
 
-    Unless the caches are cleared, they would return tables whose sources were deleted.
+    A cache that is not cleared would return tables whose sources were deleted.
     """
     last = last_deletion()
     if _LastDeletion.deletion != last:
@@ -211,7 +211,7 @@ def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: flo
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return the table and the reading report of an uploaded file, which is parsed once per server."""
+    """Return an uploaded file's table and the report on reading it; each file is parsed once per server."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     with bounded():
@@ -292,7 +292,7 @@ _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 @_cached_on_server(8)
 def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Return the fixes for all columns of a table; they stay cached, as they do not depend on roles."""
+    """Return the fixes for all columns of a table; fixes do not depend on roles, so they are cached."""
     return fixes_of_columns(_frame)
 
 

@@ -1,4 +1,4 @@
-"""Frame of every page: plain error messages and one chart style."""
+"""Functions that all pages use: error messages in plain words, and one style of charts."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def ask_for_presentation() -> None:
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
-    """Return the figure with text of at least this number of pixels, and with wider margins."""
+    """Return the figure with wider margins and a text size of at least this number of pixels."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
     # Larger text makes a title of several lines higher, so the figure must be higher, too.
@@ -161,7 +161,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 
 def make_folders_private() -> None:
-    """Make the folders of personal data private, once per server, and report those open to others."""
+    """Make folders with personal data private, once per server; report folders that other users can read."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))
@@ -179,10 +179,10 @@ def _made_private() -> list[Path]:
 
 @st.cache_resource(show_spinner=False)
 def freeze_imports() -> None:
-    """Exclude all objects loaded so far from garbage collection.
+    """Exclude all objects that are already loaded from garbage collection.
 
     Streamlit collects garbage after every run of a script. If each collection traversed all imported modules,
-    it would take most of the time in which a slider is redrawn.
+    redrawing a slider would consist mostly of collecting garbage.
     """
     gc.collect()
     gc.freeze()

@@ -93,7 +93,7 @@ def show_curve() -> None:
 
 
 def sentence(data: dict[str, Any], at: int) -> str:
-    """State how the chosen weight changes prices by age and the error."""
+    """State how the chosen weight λ changes the error, and the prices by age."""
     apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
@@ -150,7 +150,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Steps of the tour: name of a page, and what to do on this page.
+#: Steps of the tour: for each step, the name of a page, and what the user can do on this page.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -178,7 +178,7 @@ def show_tour_link() -> None:
 def show_tour_step(shown: StreamlitPage) -> None:
     """Show the current step of the tour above the page; show nothing outside the tour.
 
-    The address names the step; if a link without the step opened the page, the session names it.
+    The step is in the address or, if a link without the step opened the page, in the session.
     """
     asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
     if asked is None:

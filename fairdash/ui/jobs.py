@@ -129,7 +129,7 @@ def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG
 
 
 def finished(study: Study) -> Tables | None:
-    """Return the tables of a finished study; if it is not finished, return None and don't start it."""
+    """Return the tables of a study if it is finished, else None; never start the study."""
     job = find_study(study)
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
@@ -149,8 +149,8 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     study
         A study that is not finished.
     show
-        Function that shows the tables stored so far. If None, the caller shows them, and the page reruns
-        whenever new results are stored.
+        Function that shows the tables stored so far. If `show` is None, the caller shows the tables, and the
+        page reruns whenever new results are stored.
     slot
         Name of a place on the page; a new study cancels the earlier study in the same place.
     """

@@ -1,7 +1,7 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a page: Streamlit stops at a second widget with the same key. Keys therefore begin with the
-location of their file. One enum lists all parameters of the address.
+Keys are global to a page: Streamlit stops at a second widget with the same key. Each key therefore begins
+with the path of the file that defines the key. One enum lists all parameters of the address.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Keys:
     def __init__(self, file: str) -> None:
         path = Path(file)
         parts = path.with_suffix("").parts
-        # The prefix is the path from the last folder "ui" or "pages" on, without the name "ui".
+        # The prefix is the part of the path that begins at the last folder "ui" or "pages", without "ui".
         start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # The same file may register its prefix again, because a page's script runs at every rerun.

@@ -87,8 +87,8 @@ KEY = Keys(__file__)
 RECAP = "recap"
 #: Glossary terms of each scene.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
-#: Style for a lecture hall: larger text than presentation mode has on other pages, and titles twice as large
-#: as text.
+#: Style for a lecture hall: larger text than in presentation mode on other pages, and titles twice as large
+#: as the text.
 _LECTURE_STYLE = f"""<style>html:root {{ font-size: {LECTURE_TEXT_SIZE}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
 #: Print style, which hides the app's sidebar, header and checkboxes.
@@ -98,7 +98,7 @@ _PRINT = """<style>@media print {
 
 
 def show_lesson() -> None:
-    """Show what the address names: a scene, the recap, or a text in a separate window."""
+    """Show the part of the lesson that the address names: a scene, the recap, or a text in a window."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))

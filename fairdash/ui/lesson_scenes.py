@@ -52,7 +52,7 @@ class Control:
     Parameters
     ----------
     label, symbol
-        Full name, and short name before a value.
+        Full name, and short name that is shown before a value.
     name
         Name of the parameter in the address.
     values
@@ -98,7 +98,7 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a scene's pictures, made by :func:`drawn`, under a slider; its release updates the address."""
+    """Show a slider and pictures made by :func:`drawn`; releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -138,7 +138,7 @@ def show_moving(
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return a table for readers who can't see the picture; its cells follow a trace of this picture."""
+    """Return a table of the values of one trace, for readers who can't see the picture."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
@@ -217,7 +217,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address; if there is none, or scene 1 can't show it, return the hump curve."""
+    """Return the curve in the address, or the hump curve if there is none or scene 1 can't show it."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -348,7 +348,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
     return [drawn(figures, alt=alt, large=large, table=table)]
 
 
-#: Scene 4: the duel of a predictor with its adversary.
+#: Scene 4: a predictor that trains against an adversary.
 _STEP = Control(
     label="Steps of the game",
     symbol="step",

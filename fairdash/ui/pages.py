@@ -53,7 +53,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
 
     If the old page has a fragment that runs every second, the browser may already have requested another run
     of this fragment. Streamlit would then return the browser to the old page, without content. The function
-    therefore first forgets all fragments, because Streamlit ignores requests for unknown fragments.
+    therefore first removes all fragments, because Streamlit ignores requests for unknown fragments.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Return the run's name from the user, else the name of its data set; neither is escaped for Markdown."""
+    """Return the user's name for the run, or else its data set's name, without escapes for Markdown."""
     return run.name or run.spec.source.title
 
 
@@ -90,11 +90,11 @@ RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
 CHOSEN = KEY("chosen")
-#: Session keys of the filter by data, and of the page of the list.
+#: Session keys of the data set by which runs are filtered, and of the displayed page of the list of runs.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: Session keys of the message about the last imported run, and of the number of imports.
 IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
-#: Maximum number of runs in one chart; the lines of more runs would be hard to distinguish.
+#: Maximum number of runs in one chart; with more runs, the lines would be hard to distinguish.
 MAX_COMPARED = 6
 
 
@@ -117,7 +117,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Select these runs; if `ids` has only one, store it in the address."""
+    """Select the runs with these ids; if there is only one id, store it in the address."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
@@ -283,7 +283,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """Show what a deletion of the runs deletes and, below it, the button that deletes them."""
+    """List everything that is deleted together with the runs, and show the button that deletes it."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(

@@ -58,7 +58,7 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Use a data set; if another one was in use, deselect the run, search and audit on it."""
+    """Use a data set; if this replaces another data set, deselect the other one's run, search and audit."""
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:

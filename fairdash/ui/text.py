@@ -27,8 +27,8 @@ def safe(name: object) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """Format a number with this number of decimals, rounded as the browser does in tables and charts.
 
-    Python rounds ties to even, and JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563 in a
-    table.
+    Python rounds ties to the even digit, and JavaScript rounds them away from 0, so that 0.5625 would be
+    0.562 in a sentence and 0.563 in a table.
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return str(abs(rounded) if rounded == 0 else rounded)

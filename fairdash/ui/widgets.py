@@ -52,7 +52,7 @@ class FileOnRequest:
         return self._content
 
     def wait_until_asked(self, seconds: float) -> None:
-        """Wait until the browser requests the file, at most `seconds`."""
+        """Wait until the browser requests the file, for at most `seconds`."""
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
@@ -90,7 +90,7 @@ def download_file(
     """
     making = FileOnRequest(make)
     state = KEY("making", key)
-    # `last` makes the file for the current click, and `making` for the next click.
+    # `last` makes the file for the current click, and `making` makes the file for the next click.
     last: FileOnRequest | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 #: Web addresses in the code of plotly.js, except names of XML vocabularies, which are not addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: Margin in pixels that a figure has for its title, and does not need if HTML shows the title.
+#: Margin in pixels for a figure's title, which the figure does not need if HTML shows the title.
 _TITLE_ROOM = 56
-#: If a table is also in a file, a document prints at most this number of its rows.
+#: Maximum number of rows that a document prints if the whole table is also in a file.
 MAX_ROWS = 40
 #: Font size of axis titles, small enough for long titles on a phone.
 _AXIS_TITLE = 13
@@ -80,8 +80,8 @@ class Picture:
     id
         Name of the figure in the document.
     figure
-        Plotly figure with title and subtitle. HTML shows both as text, so that they wrap on a phone and on
-        paper.
+        Plotly figure with title and subtitle. HTML shows title and subtitle as text, which wraps on a phone
+        and on paper.
     alt
         Description for readers who can't see the figure.
     """
@@ -209,7 +209,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column titles; in a table with a file, they are the names in code."""
+        """Column titles or, in a table with a file, the names of the columns in code."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
 
     @property
@@ -273,15 +273,15 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
     """Return an HTML document in UTF-8, which any browser can show and print, and which loads nothing online.
 
-    Equal blocks give equal bytes. Blocks of the type ``Markup`` are not escaped.
+    The same blocks always give the same bytes. Blocks of the type ``Markup`` are not escaped.
 
     Parameters
     ----------
     title
         Title of the browser's window.
     scripts
-        Whether plotly.js draws the figures in the browser, which adds about 5 MB. If not, figures are SVG
-        pictures.
+        Whether plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
+        contains the figures as SVG pictures.
     """
     drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
     return (

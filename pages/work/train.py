@@ -1,4 +1,4 @@
-"""Train page: models from the most accurate to the fairest."""
+"""Train page: training of models from the most accurate to the fairest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of estimators on one scene, and of estimators on bivariate normal distributions against ρ."""
+"""Figures of estimators on one simulated data set, and on bivariate normal distributions against ρ."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """Marks of all rows; one trace draws them together, which is much faster than one trace per row."""
+    """Marks of all rows, which a single trace draws, because this is much faster than one trace per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Rows:
 
 
 def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -> Rows:
-    """Collect the bars of measures with values between 0 and 1 on one scene.
+    """Collect the bars of measures with values between 0 and 1 on one simulated data set.
 
     Parameters
     ----------
@@ -165,9 +165,9 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
 
 
 def digits(value: float) -> str:
-    """Format with two decimals, or with fewer decimals for a large number."""
+    """Format a number with two decimals, or with fewer decimals if the number is large."""
     if abs(value) < 0.005:
-        return "0.00"  # Without this line, a value such as -0.001 would give “−0.00”.
+        return "0.00"  # Without this line, a value such as -0.001 would be shown as “−0.00”.
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")
 

@@ -1,4 +1,4 @@
-"""Figures of the lesson: a scatter plot that becomes a line, memorised noise, the duel, and who pays."""
+"""Figures of the lesson: a cloud that becomes a line, memorised noise, adversarial training, and who pays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LINE = 25
 
 
 def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the first figure as plain values, and how the other figures differ from it, for an animation.
+    """Return the first figure as plain values and, for an animation, how the other figures differ from it.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """Draw standardised rows on the way from (u, v) to (f(u), g(v)), with their regression line.
+    """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and the regression line.
 
     The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
     """
@@ -214,8 +214,8 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         ),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # g is averaged over fifteenths of the rows. Such a mean of standardised values is at most √14, so
-        # this axis contains all of g.
+        # g is averaged over fifteenths of the rows. The mean of such a group of standardised values is at
+        # most √14, so this axis contains all of g.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
         annotations=_names_of_people(theme),
@@ -291,7 +291,7 @@ def payers_front_figure(
     edge
         Upper edge of the noise floor.
     around
-        Points that the axes must include: those of all weights.
+        Points of all weights, which the axes must include.
     """
     across, up = (
         _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])

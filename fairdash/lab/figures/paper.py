@@ -107,7 +107,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
-    """Return a line from the edge of one box to the edge of another; the shift keeps arrows apart."""
+    """Return a line between the edges of two boxes, shifted so that arrows do not overlap."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
@@ -196,7 +196,7 @@ MARKERS: Mapping[str, str] = {
 #: measures in lanes. The height of the legend follows.
 _LANE, _LANES, _GAP = 17, 26, 0.8
 _LEGEND = 120
-#: Lower end of a logarithmic axis; the smallest published value above 0 is 0.001, because values have three
+#: Lower end of a logarithmic axis. The smallest published value above 0 is 0.001, because values have three
 #: digits.
 _SMALLEST = 0.001
 
@@ -212,19 +212,19 @@ def dots_figure(
     log: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """Draw published values (hollow) and ours (full): a group of lines per measure, one line per method.
+    """Draw published values as hollow dots and ours as full dots: one group per measure, one line per method.
 
     Parameters
     ----------
     values
         Columns ``measure``, ``method``, ``paper`` (NaN if no value is published), ``ours``, ``error`` (the
-        standard error of ours) and ``floor_q95``, which 95 % of values do not reach if predictions and
-        attribute are independent (NaN for an error).
+        standard error of ours) and ``floor_q95``, below which 95 % of values are if predictions and attribute
+        are independent (NaN for an error).
     titles, names
         Display names of measures and methods, in the order of drawing.
     log
-        Whether the axis is logarithmic. It then begins at 0.001, and smaller values are drawn at its left
-        edge.
+        Whether the axis is logarithmic. A logarithmic axis begins at 0.001, and smaller values are drawn at
+        its left end.
     """
     low = _SMALLEST if log else 0.0
     table, ticks = _lanes(values, list(titles), list(names))

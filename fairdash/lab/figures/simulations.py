@@ -1,4 +1,4 @@
-"""Figures of simulations: the rows of a scene, learned functions, and estimates against the noise level."""
+"""Figures of simulations: simulated rows, learned functions, and estimates against the noise level."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """Return an estimator's style: the colour shows the estimated quantity, marker and dash the estimator."""
+    """Return an estimator's style: its colour shows the estimated quantity; marker and dash identify it."""
     place = list(REGISTRY).index(id)
     default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_STYLES.get(id, default))
@@ -116,7 +116,7 @@ def scatter_figure(
     height: int,
     curve_name: str = "F(U), without noise",
 ) -> go.Figure:
-    """Draw a scene's rows (U, V) as dots, and the function F as a line.
+    """Draw simulated rows (U, V) as dots, and the function F as a line.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def noise_axis_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw each estimator's mean against noise, its range over the data sets as a band, and exact values.
+    """Draw each estimator's mean against noise, its range over data sets as a band, and the exact values.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def noise_axis_figure(
     ids
         Ids of the estimators to draw.
     evaluation
-        Form of the estimators, "ours" or "published"; an estimator that has no other published form is drawn
-        in ours.
+        Form of the estimators, "ours" or "published"; an estimator that was published in the form "ours" is
+        always drawn in this form.
     noise
         Noise level to mark.
     """
@@ -266,7 +266,7 @@ def noise_axis_figure(
 
 
 def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the selected form, or in our form if it has no other."""
+    """Return the line of one estimator in the selected form, or in form "ours" if there is no other form."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 

@@ -32,18 +32,18 @@ FAIRNESS = ("hgr_nn", "hgr_kde", "hgr_rdc", "chi2_kde", "chi2_nn", "fairquant")
 #: Methods of Table 1; ``chi2_kde`` is the paper's Mary2019.
 METHODS = ("standard", "hgr_nn", "chi2_nn", "chi2_kde", "mine")
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
-#: For data sets of the paper that are not available: their ids, by the id of the data set used instead.
+#: Ids of the paper's data sets that are not available, by the id of the data set that is used instead.
 STANDS_FOR = {"census_county": "census"}
 
 #: Household scenario: value of HGR for which the weights λ were selected, by objective.
 HOUSEHOLD_TARGETS = {"demographic_parity": 0.05, "equalized_residuals": 0.30}
-#: Household scenario: increase of the MSE over the standard network, which is "about 10 %" for all three fair
-#: methods.
+#: Household scenario: increase of the MSE over the standard network's, which is "about 10 %" for all three
+#: fair methods.
 HOUSEHOLD_INCREASES = {
     "demographic_parity": {"hgr_nn": 0.10, "chi2_nn": 0.10, "chi2_kde": 0.10},
     "equalized_residuals": {"hgr_nn": 0.67, "chi2_nn": 0.80, "chi2_kde": 0.98},
 }
-#: Household scenario: average price in €, under demographic parity, that the paper gives.
+#: Household scenario: average price in €, under demographic parity, according to the paper.
 HOUSEHOLD_PRICE = 226.0
 #: Household scenario: HGR of the standard network's residuals.
 HOUSEHOLD_STANDARD_HGR = 0.61
@@ -58,7 +58,7 @@ def table1() -> pd.DataFrame:
 
 
 def row_of(dataset: str, method: str, objective: str) -> pd.Series:
-    """Return a row of Table 1; for a stand-in, return the row of the paper's data set that it replaces.
+    """Return a row of Table 1; for a substitute data set, return the row of the data set that it replaces.
 
     For a method that the paper does not contain, return the row of the paper's Fair HGR NN.
     """
@@ -146,7 +146,7 @@ def judged(study: str) -> dict[str, Any]:
 
 
 def table1_names() -> list[str]:
-    """Return the data sets with a computed Table 1; those of the paper come first, in its order."""
+    """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
     names = [study.removeprefix("table1_") for study in committed("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)
@@ -164,7 +164,7 @@ def title_of(name: str) -> str:
 
 
 def method_title(method: str) -> str:
-    """Return the title of a method; it says that the method is ours if the paper does not contain it."""
+    """Return the title of a method; the title says that a method is ours if the paper does not contain it."""
     suffix = "" if method in METHODS else " (ours)"
     return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, suffix)
 

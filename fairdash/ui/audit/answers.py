@@ -1,4 +1,4 @@
-"""Audit results: the verdict with a figure at the top of the page, then each question."""
+"""Audit results: the verdict with a figure at the top of the page, then the answer to each question."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def show_audit(audit: AuditJob) -> None:
             whole = audit.read_result()
         whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A combination of attributes is not a column, so a price can't be repaired along it.
+        # A combination of attributes is not a column, and the repair needs a column.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -84,7 +84,7 @@ def show_audit(audit: AuditJob) -> None:
 def show_result(
     result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
 ) -> None:
-    """Show the result along one attribute, and the downloads for all attributes.
+    """Show the result for one sensitive attribute, and downloads of the results for all attributes.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def show_result(
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A price that a model computes can't be compared with a front, which needs a column of the table.
+            # A front can be compared only with a price that is a column of the table, not with a model's
+            # price.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -108,7 +109,7 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Offer a repair of the price along the selected attribute, with figures and a zip for download."""
+    """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
@@ -180,7 +181,7 @@ def _show_answer(blocks: list[Block], result: AuditResult) -> None:
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict by attribute and combination of attributes; return the selected result.
+    """Show the verdict for each attribute and each combination of attributes; return the selected result.
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """
@@ -224,7 +225,7 @@ def show_earlier() -> None:
 def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Add the changes since an earlier audit, which the user chooses, to both results, and return them."""
+    """Ask for an earlier audit, and return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -311,7 +312,7 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """Return the newest finished run on this table with the audit's roles, or the run that made the price."""
+    """Return the newest finished run with the audit's table and roles, or the run that made the price."""
     owner = current_owner()
     of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
@@ -324,7 +325,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # This is the id of a file, or of a deleted run.
+            # `name` is the id of a file, or of a deleted run.
             continue
         if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
@@ -332,7 +333,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
 
 
 def _table_of(source: DatasetSource) -> tuple[object, ...]:
-    """Return the identity of a table, which does not depend on its columns' roles."""
+    """Return values that identify a table, regardless of the roles of the table's columns."""
     if isinstance(source, UploadSource):
         return source.sha256, source.reading
     assert isinstance(source, CatalogueSource)
@@ -349,7 +350,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         table = source.table()
         source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # The audit accepts negative values as they are, and the run must use the same values.
+            # The audit does not change negative values, and the run must use the same values as the audit.
             source_now = replace(
                 source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
             )
@@ -359,7 +360,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return a run's column roles: those of the audit's columns and, for other columns, the table's roles."""
+    """Return column roles for a run: the audit's roles or, for columns without one, the table's roles."""
     names = [str(name) for name in table]
     # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None

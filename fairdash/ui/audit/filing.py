@@ -95,7 +95,7 @@ def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
 
 
 def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
-    """Return the user's texts for this audit or, if there are none, those for the owner's latest audit."""
+    """Return the texts that the user wrote for this audit or, if there are none, for the latest audit."""
     if audit is None:
         return {}
     try:

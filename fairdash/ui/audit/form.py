@@ -91,7 +91,7 @@ def _id_of_data_in_use() -> str | None:
 
 
 def show_own_table() -> None:
-    """Ask for a file, and audit a price in its table; the user must choose only price and attribute."""
+    """Ask for a file and audit a price in it; the user only has to choose the price and the attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
     table = ask_for_table(None)
     if table is None:
@@ -260,7 +260,7 @@ def _ask_for_columns(
 
     If a model computes the price, `price` is its name and the function asks for no price column.
 
-    If `is_own_table`, the features begin with the suggestion instead of `roles`.
+    If `is_own_table`, the suggested features are selected initially instead of those in `roles`.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
@@ -345,7 +345,7 @@ def _ask_for_columns(
 
 
 def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
-    """State that columns are parts of the price, with a button to use them as factors or leave them out."""
+    """State why columns are parts of the price; show a button to use them as factors or leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
@@ -361,7 +361,7 @@ def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price, according to its role or else its header.
+    """Return the column that is most likely the price, judged by its role or else by its header.
 
     If no header names a price, return the target, which is the price in the household scenario.
     """
@@ -380,7 +380,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Ask which columns are totals over the exposure; the audit divides such totals by the exposure."""
+    """Ask which columns are totals for the whole exposure; the audit divides them by the exposure."""
     named = [name for name in amounts if name is not None]
     if exposure is None or not named:
         return []

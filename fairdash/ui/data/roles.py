@@ -83,7 +83,7 @@ def fixes_key(key: str) -> str:
 
 NO_COLUMN = "None"
 EQUAL_WEIGHTS = "None: all rows have equal weight"
-#: Roles of at most one column: name in Roles, title, label for no column, and help.
+#: Roles that at most one column can have: name in Roles, title, label for no column, and help text.
 OPTIONAL_ROLES = (
     (
         "weight",
@@ -175,7 +175,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
-        # Which column is the existing price depends on the target: the premium may itself be the target.
+        # The column of the existing price depends on the target, because the premium may be the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
@@ -250,7 +250,7 @@ def show_policies(policies: Policies, *, group: str | None) -> None:
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure; return False at once if it can't be a rate."""
+    """Ask whether the target is divided by the exposure; if this is impossible, return False at once."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
@@ -295,12 +295,13 @@ def ask_for_features(
 def is_initially_a_feature(
     column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
 ) -> bool:
-    """Return whether a column is initially a feature, from the stored roles or else from the suggestion."""
+    """Return whether a column is initially selected as a feature, by stored roles or else by suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # Stored roles that equal the former suggestion follow the new suggestion; roles that the user chose stay.
+    # If the stored role equals the former suggestion, the new suggestion applies; a role that the user chose
+    # stays.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
 
@@ -359,18 +360,18 @@ def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> No
 
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Record that the user uses columns as features or leaves them out, even against the suggestion."""
+    """Record whether the user wants these columns as features, which may differ from the suggestion."""
     st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
 def _decisions_key(key: str) -> str:
-    """Session key of the user's decisions: a map from columns to whether they are features."""
+    """Return the session key of the user's decisions, which map each column to whether it is a feature."""
     return KEY("decided", key)
 
 
 def _clicks_key(key: str) -> str:
-    """Session key of the number of clicks on buttons beside columns; a click resets the list of features."""
+    """Return the session key of the number of clicks beside columns; a click resets the list of features."""
     return KEY("clicks", key)
 
 

@@ -98,7 +98,7 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
 
 
 def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
-    """Return the table and its reading report; if the table needs a fix first, offer it, and return None.
+    """Return the table and the report on reading it; if the table needs a fix, offer the fix and return None.
 
     A problem without a fix raises a ReadingError.
     """
@@ -126,7 +126,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """Ask for a new file, or for one that was uploaded in this session or that the address names."""
+    """Ask for a new file, a file that was uploaded in this session, or the file that the address names."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",

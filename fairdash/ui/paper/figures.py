@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, which state which of the paper's claims hold."""
+"""Figures of the Paper page, drawn from our results, with sentences on which claims of the paper hold."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def show_fig2() -> None:
 
 
 def show_fig3() -> None:
-    """Show the networks, and their values and gradients after each epoch."""
+    """Show the networks, with the values and gradients after each epoch."""
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
@@ -136,7 +136,7 @@ def show_fig3() -> None:
 
 
 def show_fig4() -> None:
-    """Show average household prices by age, and by how much fairness raises their error."""
+    """Show average prices by age in the household scenario, and how much fairness raises the error."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",

@@ -1,4 +1,4 @@
-"""Table 1 of the paper: the paper's values, our values scored with its measures, and our corrected values."""
+"""Table 1 of the paper: its values, our values computed with its measures, and our corrected values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """State, for all of Table 1 and for each comparable data set, how many values reach the paper's."""
+    """State how many of our values reach the paper's, in all of Table 1 and for each comparable data set."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -71,7 +71,7 @@ _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fair
 
 
 def show_dots(values: pd.DataFrame) -> None:
-    """Show the paper's values beside ours, both scored as in the paper, in two charts."""
+    """Show two charts of the paper's values beside ours, both computed with the paper's measures."""
     methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
     for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
         with place:
@@ -107,7 +107,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show every cell; a comparable cell states whether our value is above or below the paper's."""
+    """Show the whole table; a comparable cell states whether our value is above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)
@@ -153,7 +153,8 @@ def rows(
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether our values can be compared with the paper's; if so, each text states whether ours is lower.
+        Whether our values can be compared with the paper's; if so, each text states whether our value is
+        lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
@@ -183,7 +184,7 @@ def rows(
 
 
 def text_of(cell: dict[Hashable, Any]) -> str:
-    """Return our value, whether it is below or above the paper's, and ≈ if the difference is within noise."""
+    """Return our value, how it compares with the paper's value, and ≈ if the difference is within noise."""
     return f"{cell['ours']:.3f} {cell['words']}" + (
         " ≈" if cell["is_near"] and cell["words"] != "same" else ""
     )

@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """State the exact values of the three measures at ρ, and which of them is larger than which."""
+    """State the exact values of the three measures at ρ, and the order of these values."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -163,7 +163,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         estimate = value / unit_of(base) if target == "mi" else value
         rows.append(
             {
-                # The result is in the first columns, because a phone shows no others.
+                # The result is in the first columns, because a phone shows only those.
                 "Estimator": short_name(id),
                 "Reads": estimate,
                 "True": exact[target],

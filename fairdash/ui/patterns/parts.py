@@ -47,10 +47,10 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """Show the title, a control beside it that selects a part, and this part.
+    """Show the title, a control that selects one of the two parts of the page, and the selected part.
 
-    In presentation mode, the control is below the part, because above the title it would push the picture off
-    the screen."""
+    In presentation mode, the control is below the part, because a control above the title would push the
+    picture off the screen."""
     if presented():
         heading = body = st.container()
         place = st.container()
@@ -72,7 +72,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """Ask for simulated data (a “scene”), show every estimator's value on them, and further panels below."""
+    """Ask for simulated data (a “scene”); show every estimator's value on these data, and further panels."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -195,7 +195,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study's figure whenever its tables include `needs`; return all tables when the study ends."""
+    """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):
@@ -228,7 +228,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Ask which estimators to draw, and whether as published or as used here."""
+    """Ask which estimators to draw, and in which form: as published, or as fairdash uses them."""
     ids = st.pills(
         "Estimators",
         offered,

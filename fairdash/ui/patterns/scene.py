@@ -288,8 +288,8 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
     """Return the estimates at each noise level of the slider.
 
-    At the scene's own level, they are the table `estimates`; at the other levels, the values of quick
-    estimators.
+    At the scene's noise level, the function returns the table `estimates`; at all other levels, it returns
+    the values of the quick estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
     along = along_noise_of(scene, quick)
@@ -303,13 +303,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators that the page shows initially: four, and those that fail on this scene."""
+    """Return the estimators that are initially shown: those in FEW, and those that fail on this scene."""
     failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
     return [id for id in studied() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Return the estimators in two groups: those of maximal correlation (exactly `exact`), and others."""
+    """Return two groups: estimators of maximal correlation, whose exact value is `exact`, and all others."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -342,7 +342,7 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
 Floors = dict[str, tuple[float, float]]
 
 #: Noise levels at which floors are computed; a scene uses the floors at the nearest level. The floor of a
-#: scale-free estimator depends only on the shape of V's margin, which changes little between levels.
+#: scale-free estimator depends only on the shape of V's distribution, which changes little between levels.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
 #: Maximum number of rows of a scene with floors at several noise levels. With more rows, floors take longer
 #: to compute and differ less between levels.
@@ -351,7 +351,7 @@ ROWS_FOR_LEVELS = 200
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
-    """Return the noise floors of rank-based estimators: all patterns share them if V has no ties."""
+    """Return the noise floors of rank-based estimators, which are the same for all patterns without ties."""
     ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 

@@ -118,7 +118,7 @@ def _show_reference(comparison: Comparison) -> None:
 
 
 def go_to(method: str, lam: float) -> None:
-    """Move the slider to a point, as a button's callback."""
+    """Move the slider to a point; this is the callback of a button."""
     st.session_state[Address.METHOD] = method
     st.query_params[Address.LAM] = f"{lam:g}"
 
@@ -185,7 +185,7 @@ def show_answer(comparison: Comparison) -> None:
 
 
 def _show_notes(comparison: Comparison) -> None:
-    """Show the run's warnings, and a note on links that the method may leave."""
+    """Show the run's warnings, and a note on dependence that the method may not remove."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
@@ -215,7 +215,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 
 def _describe_point(comparison: Comparison) -> None:
-    """Describe the selected point if it averages two models, and name the combinations of two attributes."""
+    """Describe the selected point if it averages two models, and list the combinations of two attributes."""
     if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
         st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))

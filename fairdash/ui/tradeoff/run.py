@@ -83,7 +83,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Show a button for models trained for the selected objective, if the current models have another one."""
+    """Offer models trained for the selected objective, if the current models were trained for another."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -150,8 +150,8 @@ def _offer_faster_run(run: Run) -> None:
     from fairdash.evaluation.work import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # The estimate covers all work of the smaller run, because it can't reuse finished steps of the current
-    # run.
+    # The estimate covers all work of the smaller run, because the smaller run can't reuse finished steps of
+    # the current run.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(

@@ -1,4 +1,4 @@
-"""Section of the Trade-off page on a tariff for filing: its λ, its cost, its tables, and a cap on changes."""
+"""Section of the Trade-off page on a tariff for filing: λ, cost, tables, and a cap on premium changes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """State the tariff's error at weight `lam`, how much the GLM's error is exceeded, and the dependence."""
+    """State the tariff's error at weight `lam`, how much it exceeds the GLM's error, and the dependence."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
@@ -165,11 +165,11 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
-    """Return the table of a cap's cost as displayed texts: one row before the cap and one row after."""
+    """Return the table of a cap's cost as texts, with one row before and one row after the cap is applied."""
     # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    # In each cell, the noise floor follows the gap in brackets.
+    # Each cell shows the gap, followed by the noise floor in brackets.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
         for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)

@@ -48,7 +48,7 @@ from fairdash.views.figures.data import training_curves_figure
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Label for weights that the pilot of a run finds.
+#: Label of the option to use weights that the pilot of a run finds.
 AUTO = "8 weights found by a pilot"
 GRIDS = {
     AUTO: (),
@@ -158,12 +158,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Return " ÷ exposure", to follow the target's name, if the target is a rate; else ""."""
+    """Return the text after the target's name: " ÷ exposure" if the target is a rate, else ""."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """Return how test rows are selected; ask for it if the data set has a group or a time."""
+    """Return how test rows are selected; ask the user if the data set has a group or time column."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
@@ -242,7 +242,7 @@ def ask_for_loss(dataset: Dataset) -> str:
 
 
 def needs_default(widget: str, what: object) -> bool:
-    """Return whether a widget needs its default: it is new, or `what`, the default's basis, has changed."""
+    """Return whether a widget is new, or `what`, which determines the widget's default, has changed."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what

@@ -45,7 +45,7 @@ def lams_key(grid: str) -> str:
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas, semicolons or spaces; else raise an OptionError about `column`."""
+    """Parse numbers separated by commas, semicolons or spaces; for other text, raise an OptionError."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -244,7 +244,7 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Show columns with titles; means have standard errors, and settings that diverged have "–"."""
+    """Show columns with titles; means are shown with standard errors, and "–" marks diverged settings."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 

@@ -15,7 +15,7 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Height in pixels that a figure needs in addition to the height of its rows.
+#: Height in pixels of a figure's title, axis and margins, to which the height of the rows is added.
 _HEIGHT_WITHOUT_ROWS = 150
 
 
@@ -111,7 +111,7 @@ _SEGMENTS: dict[str, Any] = {
 }
 
 #: Figures by table; a table without an entry has no figure. The table with a question's measures is named
-#: ``measures_`` and the number.
+#: ``measures_`` and the question's number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

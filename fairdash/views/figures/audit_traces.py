@@ -47,7 +47,7 @@ def top_share(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) ->
 def gap_curve(
     figure: go.Figure, curve: pd.DataFrame, *, level: float, max_gap: float | None, theme: Theme
 ) -> None:
-    """Draw a curve along s, its simultaneous 95 % band, points for rows beyond it, and the acceptable gap.
+    """Draw a curve along s, its simultaneous 95 % band, means of rows outside its range, and the allowed gap.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def gap_curve(
     level
         Mean of all rows.
     max_gap
-        Threshold δ in units of y, drawn as a strip of this height around the level; None draws a line
-        instead.
+        Threshold δ in units of y, drawn as a strip of this height around the level; if it is None, a line is
+        drawn.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # The label is at that end of the strip at which the curve is further from the level.
+        # The label is at the end of the strip at which the curve is further from the level.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
         words = {"text": "height of this strip: largest acceptable gap"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
@@ -161,7 +161,7 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> 
 
 
 def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
-    """Draw one bar with an interval per row of the table, in per cent."""
+    """Draw a bar with an interval, in per cent, for each row of the table."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = 100 * table[[value, "ci_low", "ci_high"]]
@@ -198,7 +198,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw one line per class: the difference from all other classes, its interval, and the wider bounds."""
+    """For each class, draw the difference from all other classes, its 95 % interval, and its wider bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
@@ -239,7 +239,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Return display names of measures: words for the gap and its parts, and ids for all others."""
+    """Return display names of measures: words for the gap and its components, ids for all other measures."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
@@ -247,7 +247,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw a square per cell of price and s, coloured by cost minus price; a ring marks 2 standard errors."""
+    """Draw cells of price and s, coloured by cost minus price; rings mark more than 2 standard errors."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -296,7 +296,7 @@ def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> N
 
 
 def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw the curve of the price along s, corrected for each assumed reliability of s."""
+    """Draw the average price against s, corrected for each assumed reliability of s."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
         look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
@@ -307,7 +307,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw the mean of each premium and of the price along s; the lines also differ in dashes and symbols."""
+    """Draw the mean of each premium and the price against s; lines differ in colour, dash and symbol."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -327,7 +327,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
             figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # At a class, the points of the premiums are side by side, so that they do not hide each other.
+        # If s has classes, the points of a class are side by side, so that they do not hide each other.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)

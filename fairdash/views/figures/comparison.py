@@ -82,7 +82,7 @@ def transformation_figure(
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # For a smooth curve, some of the distinct values are enough: evenly spaced in rank, with both ends.
+        # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
         first = np.unique(x, return_index=True)[1]
         places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
@@ -109,7 +109,7 @@ def objectives_figure(
 ) -> go.Figure:
     """Draw error against dependence of one method's models, in one panel per objective.
 
-    A model has the same height in both panels.
+    A model is drawn at the same height in both panels.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def factor_figure(
     Returns
     -------
     Figure
-        Figure of both tariffs: curves for a numeric factor, steps for bands, points for levels. Bars in the
-        background show the exposure from the first table.
+        Figure of both tariffs: curves if the factor is numeric, steps if it has bands, points if it has
+        levels. Bars in the background show the exposure, which is taken from the first table.
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
@@ -291,7 +291,7 @@ def factor_figure(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # The overlaid axis sets its ticks, because it would otherwise use those of the axis below.
+        # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )

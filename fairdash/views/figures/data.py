@@ -68,7 +68,7 @@ def link_figure(
 ) -> go.Figure:
     """Draw the target's averages in groups of the sensitive attribute, with 95 % intervals, and rows as dots.
 
-    The axes fit the averages; the subtitle states the share of rows that are beyond the axes.
+    The axes are fitted to the averages; the subtitle states the share of rows that are outside the axes.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Return the averages' range, extended at both ends by `share` of its length, but not beyond the rows."""
+    """Return the averages' range, widened by `share` of its length at both ends, within the rows' range."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)

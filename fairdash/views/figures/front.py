@@ -46,7 +46,7 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Points outside the axes are marked at this distance from the edge, as a share of the plot's height.
+#: Distance from the edge at which points outside the axes are marked, as a share of the plot's height.
 _EDGE = 0.045
 #: Label at the point where the path of the selected method enters the noise floor.
 NOISE_NOTE = "beyond this point λ removes only noise"
@@ -75,9 +75,9 @@ def front_without_marks(
 
     A method's line joins points that differ by more than noise.
 
-    The y-axis fits the errors of the methods. Other prices with errors beyond the axis are drawn at its edge,
-    with an arrow and the error. The figure is the same for all positions of the slider; :func:`with_marks`
-    adds the points that change.
+    The range of the y-axis fits the errors of the methods. Prices with errors outside this range are drawn at
+    the edge of the plot, with an arrow and the error. The figure is the same for all positions of the slider;
+    :func:`with_marks` adds the points that change.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def front_without_marks(
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """Add marked points, such as the selected one, to the front.
+    """Add marked points, such as the selected point, to the front.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     marks
         Marked points. A hollow mark is a blend (average of the predictions of two trained models).
     edge
-        End of the noise floor.
+        Upper end of the noise floor.
     """
     layout = dict(base["layout"])
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
@@ -209,7 +209,7 @@ def runs_front_figure(
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # Below the smallest edge of all noise floors, no run detects a link.
+    # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
@@ -224,7 +224,7 @@ def on_axes(
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
-    """Return each error as a text: with standard error and unit, and as a share of the average's error."""
+    """Return errors as texts: with standard error and unit, and divided by the error of the average."""
     texts = []
     for y, own in zip(errors, se, strict=True):
         beside = f" ± {number(own)}" if math.isfinite(own) else ""
@@ -234,7 +234,7 @@ def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: flo
 
 
 def _in_axes(y: float, axes: Axes) -> float:
-    """Return y if it is within the axes, else the position at which a mark for it is drawn at the edge."""
+    """Return y if it is within the axes, else the position at the edge of the plot at which y is marked."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
@@ -396,9 +396,9 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
     Returns
     -------
     Figure
-        Figure of error against dependence, both relative: the dependence of the standard network is 1, and so
-        is the error of predicting the average. The default method is emphasised, and lines of methods that
-        need s to compute a price are dashed.
+        Figure of error against dependence, in relative units: the standard network's dependence is 1, and the
+        error of predicting the average is 1. The default method is emphasised, and a method that needs s to
+        compute a price has a dashed line.
     """
     figure = new_figure(
         title=title,

@@ -45,7 +45,7 @@ def profile_figure(
     by_value
         Whether to place each group at its average value of the sensitive attribute instead of at its rank.
     cells
-        Names of the groups, if they are the cells of crossed attributes, which have no order.
+        Names of the groups, if the groups are combinations of attributes, which have no order.
     audited
         "prediction" or "residual".
     sensitive, level
@@ -104,7 +104,7 @@ def profile_figure(
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:
-    """Return the middle of each group, in per cent of the rows ordered by the sensitive attribute."""
+    """Return the middle rank of each group by the sensitive attribute, in per cent of all rows."""
     share = profile["n"] / profile["n"].sum()
     return 100 * (share.cumsum() - share / 2)
 
@@ -119,7 +119,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 
 
 def _cell_ticks(count: int) -> dict[str, Any]:
-    """Return ticks at whole numbers, at most eight of them, for cells numbered from 0."""
+    """Return at most eight ticks at whole numbers, for combinations of attributes numbered from 0."""
     numbers = list(range(0, count, math.ceil(count / 8)))
     return {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
 
@@ -156,7 +156,7 @@ def spread_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw both models' densities, one row per group of the sensitive attribute, all on the same scale.
+    """Draw both models' densities on the same scale, in one row per group of the sensitive attribute.
 
     If a model's predictions are independent of the attribute, its density has the same shape in every row.
 
@@ -212,7 +212,7 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Label the curves of the top row where they differ most, and return the height of the labels."""
+    """Label the top row's curves where the curves differ most, and return the height of the labels."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
@@ -240,7 +240,7 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
 
 
 def _heights(own: pd.DataFrame, scale: float) -> Array:
-    """Return the heights of a group's curve over the grid; a group of equal values has one value above 0."""
+    """Return the heights of a group's curve on the grid; only one is above 0 if all values are equal."""
     density = own["density"].to_numpy()
     return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
 
@@ -257,14 +257,15 @@ def transfers_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw the change per head from model A to model B, with one bar per group.
+    """Draw how much predictions change per head from model A to model B, with one bar per group.
 
     Parameters
     ----------
     moved
         Result of :func:`fairdash.evaluation.transfers_by_group`.
     groups, are_cells
-        Names of the groups, and whether these are the cells of crossed attributes, which the axis numbers.
+        Names of the groups, and whether the groups are combinations of attributes, which the axis shows as
+        numbers.
     a_name, b_name
         The models' names.
     sensitive

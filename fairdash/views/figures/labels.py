@@ -31,7 +31,7 @@ WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.
 HEIGHT = 285.0
 #: Minimum distance between two labels, and between a label and the upper, lower and left edges.
 _GAP = 3.0
-#: A label may extend beyond the right edge of the plot by at most this width, which is less than the margin.
+#: Maximum width, less than the margin, by which a label may extend beyond the right edge of the plot.
 _MAX_OVERHANG = 10.0
 #: If a label is further than this from its point, a line connects them.
 _NEAR = 26.0
@@ -148,7 +148,7 @@ def placed(
 
 
 def shares(points: ArrayLike, axes: Axes) -> Array:
-    """Return points (n, 2) in units of the axes' lengths, measured from the lower left corner, (n, 2)."""
+    """Return points, (n, 2), as shares of the axes' lengths, measured from the lower left corner."""
     low, high = np.array(axes).T
     return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
 
@@ -238,7 +238,7 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
 
 
 def _overlap(edges: Edges, box: Box) -> Array:
-    """Return each candidate's overlap with another area in pixels, per chart width, (candidates, widths)."""
+    """Return each candidate's overlap with an area at each chart width, in pixels, (candidates, widths)."""
     (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
     across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
     along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP

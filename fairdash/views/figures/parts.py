@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists with NaN as None, rounded to `digits` places below the first digit of the range."""
+    """Return nested lists with None for NaN, rounded to `digits` places after the range's first digit."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
@@ -91,7 +91,7 @@ def dots(
     marker: Values | None = None,
     **more: Any,
 ) -> Values:
-    """Return points without a line; `marker` has plotly's marker options; see :func:`line` for the others."""
+    """Return points without a line; `marker` has plotly's options; :func:`line` explains other parameters."""
     look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
     trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
     return trace | said(hover) | more
@@ -105,7 +105,7 @@ def said(hover: str | None) -> Values:
 
 
 def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
-    """Return error bars for plotly's error_x or error_y; `below` are the lower lengths, if they differ."""
+    """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if these differ."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
     return {"type": "data", "array": array, "color": colour} | sides | look
 

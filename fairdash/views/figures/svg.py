@@ -188,7 +188,7 @@ def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> Non
 
 
 def _colour(text: str) -> Any:
-    """Return a colour in a format of matplotlib; plotly also uses “rgba(1,2,3,0.5)”."""
+    """Return a plotly colour, such as “rgba(1,2,3,0.5)”, in a format of matplotlib."""
     if not text.startswith("rgba"):
         return text
     *rgb, opacity = (float(each) for each in text[5:-1].split(","))

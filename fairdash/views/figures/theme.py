@@ -80,7 +80,7 @@ def theme_of(*, dark: bool) -> Theme:
 
 
 def escaped(name: object) -> str:
-    """Escape a name: plotly would render its tags and links, and obey control characters such as U+202E."""
+    """Escape a name, because plotly renders tags and links, and obeys control characters such as U+202E."""
     # Quotes need no escape outside tags, and plotly would show the escape sequences to the user.
     return html.escape(visible(str(name)), quote=False)
 

@@ -110,18 +110,18 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of the values in view: of the sensitive column, or of the cells of a combination."""
+        """Display name of the values in view: of the sensitive column, or of combinations of attributes."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
     @cached_property
     def cells_called(self) -> tuple[str, ...]:
-        """Names of the cells of a crossing, in the order of their numbers; empty for one sensitive column."""
+        """Names of combinations of attributes, in the order of their numbers; empty for one attribute."""
         cells = cells_in_view(self.result.sensitive, self.sensitive)
         return () if cells is None else cells.names
 
     def groups_called(self, table: pd.DataFrame) -> list[str]:
-        """Return the name of each row's group: the cell of a crossing, or a range of the sensitive column."""
+        """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
         ends = zip(table["s_low"], table["s_high"], strict=True)
         return [self.cells_called[int(low)] if self.cells_called else span(low, high) for low, high in ends]
 
@@ -137,7 +137,7 @@ class Comparison:
         return ""
 
     def called_column(self, column: str) -> str:
-        """Return the display name of a column; a column without a display name returns its header."""
+        """Return the display name of a column or, if it has no display name, its header."""
         return self.result.names.get(column, column)
 
     @property
@@ -212,7 +212,7 @@ class Comparison:
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: ModelKey) -> float:
-        """Return the largest mean without a link in a 5 % test (:mod:`fairdash.evaluation.verdict`)."""
+        """Return the largest mean at which a 5 % test finds no link (:mod:`fairdash.evaluation.verdict`)."""
         return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
@@ -230,7 +230,7 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the omnibus test's measure with the strongest evidence, its mean over splits, and its limit.
+        """Return the measure with the strongest evidence in the omnibus test, and its mean and limit.
 
         Return None if the run has no omnibus test.
         """
@@ -245,7 +245,7 @@ class Comparison:
 
     @property
     def first_point_without_link(self) -> ModelKey | None:
-        """First trained model of B's method, by λ, in which neither test nor shown measure finds a link."""
+        """Model of B's method with the smallest λ at which test and measure in view find no link."""
         front, method = self.front, self.b.method
         own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
@@ -254,7 +254,7 @@ class Comparison:
         return next((each for each in within if not self.has_link(each)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
-        """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the average."""
+        """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the mean."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
@@ -321,7 +321,7 @@ class Comparison:
         return float(np.mean(changes))
 
     def spreads(self) -> dict[ModelKey, pd.DataFrame]:
-        """Return densities of predictions or residuals by thirds of the column, on one split's test rows."""
+        """Return densities of predictions or residuals by third of the column, on one split's test rows."""
         audited = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
         grid = common_grid(*(u for u, _ in audited.values()))
         return {point: densities(u, s, grid=grid) for point, (u, s) in audited.items()}
@@ -333,7 +333,7 @@ class Comparison:
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
-        """Return ``importance`` or ``reliance`` of features for A and B; a blend has the nearest model's.
+        """Return ``importance`` or ``reliance`` of features for A and B, or for the model nearest to a blend.
 
         The columns ``feature``, ``a`` and ``b`` contain means over the splits. Return None if the run did not
         compute :func:`fairdash.training.importance.permutation_importance`.

@@ -44,7 +44,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 
 #: Maximum number of the front's points that are shown beside an existing price.
 MAX_NEAREST = 3
-#: Number and its standard error, NaN if unknown.
+#: Number, and its standard error, which is NaN if it is unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
 #: Query for the reference with the lowest error among prices that are independent of the attribute.
@@ -59,7 +59,7 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
-    """Return the error of the barycentre at full strength; :data:`UNKNOWN` if `references` do not have it."""
+    """Return the error of the barycentre at full strength; :data:`UNKNOWN` if it is not in `references`."""
     whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
     return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
 
@@ -81,8 +81,8 @@ class Front:
     references
         Means of the references on test rows; empty if this objective has no references.
     price
-        Smallest increase of ``mse`` with which predictions can be exactly independent, and its standard
-        error; NaN if unknown.
+        Smallest increase of ``mse`` at which predictions can be exactly independent of the attribute, and its
+        standard error; NaN if unknown.
     least_error
         Estimate of the smallest ``mse`` of independent predictions, and its standard error; NaN if unknown.
     baselines
@@ -110,7 +110,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Make a front from the result of a run."""
+        """Make the front of one objective and one sensitive column from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -123,7 +123,7 @@ class Front:
                 price = mean_over_splits(result.price, test_to_train=result.test_to_train)
         s = values_of(result.sensitive, sensitive)
         parts = [split.test for split in result.splits]
-        # The cells of a crossing have no order, so that neighbours are not merged.
+        # Combinations of attributes have no order, so neighbouring groups are not merged.
         cells = cells_in_view(result.sensitive, sensitive)
         groups, fifths = (
             merged_groups(s, parts, n_groups=count) if cells is None else cells.codes
@@ -185,7 +185,7 @@ class Front:
 
     @cached_property
     def error_of_mean(self) -> float:
-        """Error on the test rows of predicting the average of the training rows; NaN if unknown."""
+        """Test error of predicting the average of the training rows for all rows; NaN if unknown."""
         return self._of_mean(self.error)
 
     @cached_property
@@ -250,7 +250,7 @@ class Front:
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
-        """First values for each (measure, method, λ); the method None stands for any method."""
+        """First value found for each (measure, method, λ); the method None stands for any method."""
         figures: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):
@@ -278,7 +278,7 @@ def parse_point(front: Front, text: str) -> ModelKey:
 
 
 def point_of(front: Front, method: str, lam: float) -> ModelKey:
-    """Return the method's point at weight `lam`, compared with six significant digits.
+    """Return the method's point at weight `lam`; weights are compared to six significant digits.
 
     Raises
     ------
@@ -306,9 +306,9 @@ def nearest_points(front: Front) -> pd.DataFrame:
     -------
     DataFrame
         One row for the price, then one row per point, nearest first, with means over the splits: method, lam,
-        error, error_se, dependence, dependence_se, floor. For distances, error and dependence are scaled so
-        that their ranges, including the price, are 1. If the run's data had no existing price, the table has
-        points from the smallest to the largest λ.
+        error, error_se, dependence, dependence_se, floor. To compute distances, error and dependence are each
+        divided by their range over the price and the points. If the run's data had no existing price, the
+        table has points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
     error, own = (

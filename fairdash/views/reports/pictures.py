@@ -21,7 +21,7 @@ from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
-#: Colour of point A if A is not the standard model, which has its own colour.
+#: Colour of point A if A is not the standard model; the theme has a colour for the standard model.
 COLOUR_OF_A = OTHERS[0]
 #: Axis titles for the two measures of a feature's importance.
 _FEATURE_AXES = {

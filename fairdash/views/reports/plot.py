@@ -52,7 +52,7 @@ def front(
     result
         Result of :func:`fairdash.sweep`.
     dataset
-        Data set of the sweep. If it is given, the figure also shows the sweep's benchmarks on the same
+        Data set of the sweep. If `dataset` is given, the figure also shows the sweep's benchmarks on the same
         splits: the average, a ridge or GLM, boosted trees, and an existing price.
     measure
         Id of the measure on the x-axis; by default the first measure of the sweep.
@@ -211,7 +211,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the results for all sensitive columns together, labelled with the name of one column."""
+    """Return the results for all sensitive columns together, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
         joint = table[table["column"] == ""]

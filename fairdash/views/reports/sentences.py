@@ -31,7 +31,7 @@ _Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 def shows_nothing(comparison: Comparison) -> bool:
     """Return whether the front shows only noise; only fronts of the deviance are checked.
 
-    The model is then no better than the average, or it has no dependence to reduce.
+    If so, the model predicts no better than the average, or it has no dependence to reduce.
     """
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
@@ -40,7 +40,7 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """State how many rows would show the model's gain, or its link with the attribute, and the assumption."""
+    """State how many rows would show the model's gain or its link with the attribute, and the assumption."""
     gain, result = comparison.result.gain, comparison.result
     n_rows, what = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
@@ -80,10 +80,10 @@ def _round(rows: float) -> str:
 def networks_and_tariffs(comparison: Comparison) -> str:
     """Compare in words the best network with an equally fair tariff; return "" if the run has no tariffs.
 
-    The tariff's dependence is nearest to the middle of the range that networks and tariffs both reach. The
-    network has the smallest error among the networks with no more dependence than this tariff. Both are
-    chosen on validation rows. On test rows, the function takes the paired difference of their errors over the
-    splits, with a Student interval from the standard error of Nadeau and Bengio.
+    The tariff is the one whose dependence is nearest to the middle of the range that networks and tariffs
+    both reach. The network has the smallest error among the networks with no more dependence than this
+    tariff. Both are chosen on validation rows. On test rows, the function takes the paired difference of
+    their errors over the splits, with a Student interval from the standard error of Nadeau and Bengio.
     """
     from scipy.stats import t as student
 
@@ -94,7 +94,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # Both networks and tariffs reach the dependence from `least` to `most`.
+    # Networks and tariffs both reach every dependence from `least` to `most`.
     most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
@@ -143,7 +143,8 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     """Return a sentence on the dependence of a point's predictions or residuals; the default point is B.
 
     The sentence states whether the omnibus test, averaged over the splits, finds a link at the 5 % level
-    (:mod:`fairdash.evaluation.verdict`). If the run has no omnibus test, the measure in view decides.
+    (:mod:`fairdash.evaluation.verdict`). If the run has no omnibus test, the sentence states whether the
+    measure in view finds a link.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
@@ -251,7 +252,7 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Return a sentence on the two groups whose predictions rise most and fall most from A to B."""
+    """Name the group whose predictions rise most from A to B, and the group whose predictions fall most."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
@@ -287,7 +288,7 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Return a sentence that compares the dependence of B with that of the standard model, by objective."""
+    """Compare the dependence of B with the standard model's dependence in a sentence, for both objectives."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -302,7 +303,7 @@ def both_objectives(comparison: Comparison) -> str:
 
 
 def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
-    """Return a sentence on the point selected on validation rows for a goal, with its test results."""
+    """Return a sentence on the point selected on validation rows for a goal, and on its test results."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)

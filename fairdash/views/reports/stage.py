@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """Values for the P positions of the slider, one model each, compared with point A of a comparison.
+    """Values for the P positions of the slider; the model at each position is compared with point A.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return means of blends of two models, with limits, (P, G) each, and their mean change from A, (P,)."""
+    """Return means and limits of blends of two models, (P, G) each, and their mean change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]
@@ -144,7 +144,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
 
 
 def _share(comparison: Comparison) -> str:
-    """Return B's error as a share of the average's error; "" if the card's main text is such a share."""
+    """Return B's error divided by the error of predicting the mean; "" if the card already shows this."""
     share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
     is_known = comparison.front.error == "mse" and math.isfinite(share)
     return f"{percent(share)} of the average's error; " if is_known else ""
@@ -158,7 +158,7 @@ def _error_meaning(comparison: Comparison) -> str:
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
-    """Return figures, cards and table of a comparison, with their changes along the slider, as plain values.
+    """Return figures, cards and table of a comparison, and how these change with the slider, as plain values.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a figure whose axes fit all positions, and the moves of its second line, band and name.
+    """Return a figure whose axes fit all positions, and how its second line, band and name change.
 
     Parameters
     ----------

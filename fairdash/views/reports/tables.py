@@ -73,7 +73,7 @@ def in_full(measure: Measure) -> str:
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate the trained models of a method, and whether another model dominates them."""
+    """Tabulate the trained models of a method, and whether each of them is dominated by another model."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
@@ -153,7 +153,7 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate each method's hypervolume: the share of a box from (0, 0) to the worst corner that it covers.
+    """Tabulate hypervolumes: how much each method covers of the box from (0, 0) to the worst corner.
 
     In each split, the worst corner is at the standard model's dependence and the error of predicting the
     mean.
@@ -271,7 +271,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """Tabulate by how much predictions change, and the error increases, if a feature is shuffled."""
+    """Tabulate how much predictions change, and how much the error increases, if a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -305,7 +305,7 @@ def history(log: Log) -> Table:
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    """Return the ids of the measures that the table shows: the one in view and, if computed, FairQuant."""
+    """Return the ids of the table's measures: the measure in view and, if it was computed, FairQuant."""
     also = [id for id in ("fairquant",) if id in comparison.front.measures]
     return list(dict.fromkeys([comparison.measure, *also]))
 
@@ -344,7 +344,7 @@ def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
 
 
 def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Format a noise floor's average and 95 % quantile with as many digits as the value; "–" for an error."""
+    """Format a noise floor's average and 95 % quantile with the digits of the value; "–" for an error."""
     if not np.isfinite(figure.floor):
         return "–"
     mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
@@ -361,7 +361,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Format a number, followed by ± and its standard error if the error is known."""
+    """Format a number, followed by ± and the number's standard error if this is known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
