@@ -13,18 +13,18 @@ Array = NDArray[np.float64]
 
 #: Factor of the penalty, chosen so that average premiums hardly depend on s if λ is 1.
 _STRENGTH = 10.0
-#: The weight of dependence that averages do not show is a constant plus a slope times λ, up to a maximum λ.
-#: The weight grows with λ, because a reduction of this dependence costs accuracy as long as averages depend
-#: on s. At the maximum λ, the premium is almost flat.
+#: Constant, slope in λ, and largest λ of the weight of dependence that averages do not show. The weight grows
+#: with λ, because a reduction of this dependence costs accuracy as long as averages depend on s. At the
+#: maximum λ, the premium is almost flat.
 _LINK_WEIGHT, _LINK_SLOPE, _MAX_LAM = 0.1, 2.5, 30.0
-#: Weight of the premium's variance at λ = 1, whether or not the premium depends on s. The weight is
-#: proportional to λ, so that the variance hardly shrinks as long as averages depend on s.
+#: Weight at λ = 1 of the premium's variance, including variance that is unrelated to s. The weight is
+#: proportional to λ, so that a small λ reduces the dependence of averages on s but hardly the variance.
 _VARIANCE_WEIGHT = 1 / 60
 #: Minimum of the variance by which the penalty is divided: the square of 1 % of the mean premium, in the
 #: loss's units.
 _MIN_UNIT = 1e-4
-#: Ridge, divided by the variance of each function; it keeps the covariance of linearly dependent columns
-#: regular.
+#: Ridge, divided by the variance of each function, that keeps the covariance matrix of linearly dependent
+#: columns invertible.
 _RIDGE = 1e-4
 #: Number of Gaussian kernels of the standardised premium, largest distance of a kernel's centre from 0, and
 #: standard deviation of the kernels.
@@ -33,15 +33,16 @@ _WIDTH = 2 * _MAX_CENTRE / (_N_KERNELS - 1)
 
 
 class AveragesPenalty:
-    """Penalty (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, with v the variance of GLM premiums.
+    """Penalty (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v; v is the variance of GLM premiums.
 
     In this penalty Ψ, E[U | s] is the projection of U on cubic splines of the ranks of s. R is the sum of
     squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects
-    dependence that averages do not show; the λ that multiplies R is at most 30. The last term of Ψ leads to
-    the flat premium. If U is the residual, the last term is omitted, because the residuals of a flat premium
-    depend on s as much as the target does. If relativities are fixed, the last term uses the premium divided
-    by the fixed relativities: other factors should offset the dependence of fixed relativities on s, but not
-    their other differences.
+    dependence that averages do not show; in the factor 1 + 25 λ of R, λ is at most 30. For a large λ, the
+    last term of Ψ makes all premiums equal (flat). If U is the residual, the last term is omitted, because
+    the residuals of a flat premium depend on s as much as the target does. If relativities are fixed, the
+    last term uses the premium divided by the fixed relativities: the other factors should offset the
+    dependence of fixed relativities on s, but not differences between fixed relativities that are unrelated
+    to s.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class AveragesPenalty:
     weight
         Weights of the rows, (n,).
     rows
-        Numbers of the rows, (m,), out of n, that the penalty uses.
+        Indices, (m,), of the rows that the penalty uses.
     number
         Floating-point type, float64 or float32.
     premium
@@ -84,7 +85,7 @@ class AveragesPenalty:
         covariance = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
         self._weighted = (share[:, None] * functions).astype(number)
-        # Small matrices are nearly singular, so they remain in float64 even if the rows are float32.
+        # These small matrices are nearly singular, so they remain in float64 even if the rows are float32.
         self._inverse_moments, self._inverse_covariance = np.linalg.inv(moments), np.linalg.inv(covariance)
         # The fixed relativities are divided by their average, because the base contains their common factor.
         self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)

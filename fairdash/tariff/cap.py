@@ -1,4 +1,4 @@
-"""Cap on the change of each customer's premium from today's premium, at unchanged income.
+"""Cap on the relative change from each customer's existing premium to the new premium, at unchanged income.
 
 >>> existing, premiums = np.array([100.0, 100.0, 100.0]), np.array([50.0, 100.0, 150.0])
 >>> capped = cap_premiums(premiums, existing, max_change=0.2)
@@ -21,7 +21,7 @@ from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 
-#: Differences below this share of the income are attributed to rounding.
+#: Largest difference between two incomes, as a share of the income, that is attributed to rounding.
 _ROUNDING = 1e-12
 
 
@@ -34,7 +34,7 @@ class CappedPremiums:
     premiums
         Capped premiums, (n,).
     level
-        Factor that multiplies every premium before the cap, so that the capped premiums give the same income.
+        Factor that multiplies every premium before the cap, so that the cap does not change the income.
     at_lower, at_upper
         Share of customers, by weight, whose premium was raised to the lower limit, or reduced to the upper
         limit.
@@ -79,7 +79,7 @@ def cap_premiums(
     Raises
     ------
     DataError
-        Raised if a premium is not above 0, or if no factor k gives the same income within the limits.
+        Raised if a premium is not above 0, or if no factor k gives the same income as `premiums`.
     OptionError
         Raised if `max_change` is not a number of at least 0.
 

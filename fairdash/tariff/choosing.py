@@ -50,18 +50,17 @@ _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Options for the terms of columns, which are named by text; other columns get the default terms.
+    """Options for a tariff's terms, by column name (text); columns without an option get the default terms.
 
     Parameters
     ----------
     n_breakpoints
-        Number of breakpoints of a curve, at quantiles of the training rows, including duplicates, which are
-        removed.
+        Number of breakpoints of a curve, at quantiles of the training rows, before duplicates are removed.
     breakpoints
         Map of columns to the breakpoints of their curves.
     bands
-        Map of numeric columns that have bands instead of a curve, to the inner edges of their bands or to a
-        number of bands of equal weight.
+        Map of numeric columns with bands instead of a curve to the inner edges of the bands, or to a number
+        of bands of equal weight.
     n_bands
         Number of bands of a numeric column in an interaction, unless `bands` sets this number.
     categorical_features
@@ -257,7 +256,7 @@ def unrated_problems(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Refuse factors whose columns contain none of their levels, because these factors would have no effect.
+    """Raise a DataError if a column contains none of its factor's levels: the factor would have no effect.
 
     A column with a single value is not checked, because this value may simply be new to the tariff.
     """
@@ -387,7 +386,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """Return a factor from the weights of its values, with a value for missing cells if there are any."""
+    """Create a factor from the row weights at each value; if cells are missing, add a value for them."""
     all_shares = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,
@@ -410,7 +409,7 @@ def _base_number(name: str, wanted: Any) -> float:
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Return distinct values with few digits; rounding moves none by over 1/20 of the smallest distance."""
+    """Round distinct values to few digits, by at most 1/20 of the smallest distance between two values."""
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))

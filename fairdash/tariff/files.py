@@ -36,7 +36,7 @@ SHEET, INSTRUCTIONS = "Relativities", "How to rate"
 
 
 class _FullPrecision(float):
-    """Number that is written with all its digits; XlsxWriter writes 16 digits, but some numbers have 17."""
+    """Number that is written with all its digits; XlsxWriter writes 16 digits, but some numbers need 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
@@ -86,7 +86,7 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        Raised if the file has a different extension.
+        Raised if the extension of the file is not supported.
     DataError
         Raised if the name of a level has more characters than a cell of a workbook can store.
     StorageError
@@ -177,7 +177,7 @@ def _escaped(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Return a table of relativities with text as text, numbers as float64 and empty cells as missing."""
+    """Convert cells to a table of relativities: text, float64 numbers, and missing values for empty cells."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

@@ -1,4 +1,4 @@
-"""Fitting of tariffs to one table at many λ together: first the GLM, then the penalised models.
+"""Fitting of tariffs with many weights λ to one table: first the GLM (λ = 0), then the penalised models.
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
@@ -47,9 +47,9 @@ Array = NDArray[np.float64]
 
 #: Id of the default penalty of tariffs.
 AVERAGES = "averages"
-#: Penalties with which a tariff can be fitted, as methods by id. Only tariffs can use the first penalty,
-#: because this penalty needs the premiums of a fitted GLM; the other penalties are those of the networks'
-#: methods without an adversary.
+#: Penalties for fitting a tariff, as a map from ids to methods. Only tariffs can use the first penalty,
+#: because this penalty needs the premiums of a fitted GLM; the other penalties belong to the methods of
+#: networks that have no adversary.
 PENALTIES = MappingProxyType(
     {
         AVERAGES: Method(
@@ -89,8 +89,8 @@ class FitOptions:
         column whose curve may only fall, and for a category, its levels in an order in which their values may
         only rise.
     credibility
-        Number K of claims at the frequency of the base that are added to every value with few claims
-        (:mod:`fairdash.tariff.terms`); 0 adds no claims.
+        Number K of artificial claims, at the claim frequency of the base, that every value with few claims
+        gets (:mod:`fairdash.tariff.terms`); 0 adds no claims.
     balance
         Whether the premiums of the training rows must have the same sum as their targets.
     penalty_rows
@@ -173,7 +173,7 @@ class Fitted:
 def fit_terms(
     terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
 ) -> Fitted:
-    """Fit one tariff per λ with :func:`fit_stack`, including smoothness, constraints and credibility."""
+    """Fit one tariff for each λ with :func:`fit_stack`, using smoothness, constraints and credibility."""
     x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
@@ -216,7 +216,7 @@ def fit_stack(
     sample_weight
         Weights above 0, (n,), or None for equal weights.
     lams
-        Weights λ ≥ 0, K of them.
+        The K weights λ ≥ 0.
     random_state
         Seed of the sample of rows on which the penalty is computed.
     offset

@@ -70,7 +70,7 @@ def fit_glm(
         max_iter=200,
         tol=1e-6,
     )
-    # Without columns, a column of zeros gives the constant model.
+    # If x has no columns, a column of zeros gives the constant model.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
         # After a line-search warning, the solver continues with L-BFGS and reports whether it has converged.
@@ -106,7 +106,7 @@ def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tup
 def _fit_shape(
     x: Array, y: Array, weight: Array, *, loss: Loss, shape: Shape, start: Array | None
 ) -> tuple[Array, int]:
-    """Fit a GLM with shaped curves by Newton's method; return (P + 1,) coefficients and the number of steps.
+    """Fit a GLM with smooth or monotone curves; return (P + 1,) coefficients and the number of Newton steps.
 
     Newton's method minimises half the mean deviance plus half the shape penalty; both are convex. The method
     starts from `start` (P + 1,), or from the constant model. The last column of x (n, P + 1) consists of

@@ -52,9 +52,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
     with a log link, and sums of points for squared error.
 
     Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance
-    divided by that of the constant model. Ψ measures the dependence between U (see `objective`) and the
-    sensitive features s. With λ = 0, the tariff is scikit-learn's GLM on the same columns, but with smooth
-    curves (`smooth`), and with levels with few claims shrunk towards the base (`credibility`). A larger λ
+    divided by the constant model's deviance. Ψ measures the dependence between U (see `objective`) and the
+    sensitive features s. With λ = 0, the tariff is scikit-learn's GLM on the same columns, but curves are
+    smooth (`smooth`), and levels with few claims are shrunk towards the base (`credibility`). A larger λ
     gives a fairer and less accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ
     leads to one flat premium.
 
@@ -70,9 +70,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Weight λ ≥ 0 of the penalty.
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` measures differences in
-        units of premium: a larger λ first reduces differences of average premiums along s, then other
-        dependence, and leads to one flat premium. The other penalties reduce correlations, even if
-        differences are small; they can predict worse than a flat premium if the signal in the claims is weak.
+        units of premium: as λ grows, it first reduces differences between average premiums by s, then other
+        dependence on s, then all differences between premiums. The other penalties reduce correlations with
+        s, even if premiums hardly differ, and can predict worse than a flat premium if claims have a weak
+        signal.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
@@ -91,31 +92,31 @@ class FairTariff(RegressorMixin, BaseEstimator):
     interactions
         Pairs of columns that interact, such as ``[("power", "region")]``, or None for no interactions.
     base_levels
-        Map of columns to the level, or the number, with relativity 1. For other columns, this is the level or
-        band with the most weight, or the breakpoint nearest to the median.
+        Map of columns to the level, or the number, with relativity 1. For other columns, the base is the
+        level or band with the most weight, or the breakpoint nearest to the median.
     fixed
         Map of columns to the fixed relativities of their levels, such as ``{"region": {"north": 1.0, "south":
         1.2}}``, or None if there are none. Fixed relativities are used as an offset at every λ, and no
         coefficients are fitted for these columns. Levels may be numbers, and the level None stands for
-        missing cells. Every cell of such a column needs a relativity, and the loss needs a log link.
+        missing cells. Every cell of a fixed column needs a relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
         mean 1 (variance 1 for squared error). A positive α keeps all coefficients finite.
     smooth
         Weight γ ≥ 0 of the squared second differences of a curve's values at neighbouring breakpoints or
         bands, on the scale of η (Eilers and Marx 1996); `alpha` applies in addition. Pass one number for all
-        columns, or a map of columns to γ, which is 0 for other columns. ``"auto"`` selects γ per column by
-        cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
+        columns, or a map of columns to γ (0 for columns not in the map). ``"auto"`` selects γ per column by
+        cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or γ = 0 for fewer than 100 rows.
     monotone
         Map of columns to constraints, such as ``{"years": -1, "bonus": ["A", "B", "C"]}``, or None: +1 if the
         relativities of a numeric column may only rise, −1 if they may only fall, or all levels of a category
-        in an order in which relativities may only rise. Constraints hold exactly, at every λ.
+        in the order in which relativities may only rise. Constraints hold exactly, at every λ.
     credibility
-        Number K of claims at the frequency of the base that are added to a level, band or pair with fewer
-        than 30 rows with a claim (Bühlmann). If the model expects E claims at a level, the observed claims
-        have the weight E / (E + K). With K = 0, a level without claims gets a relativity near 0.
+        Number K of artificial claims, at the claim frequency of the base, added to a level, band or pair with
+        fewer than 30 rows with a claim (Bühlmann). If the model expects E claims at a level, the observed
+        claims have the weight E / (E + K). If K is 0, a level without claims has a relativity near 0.
     balance
-        Whether to adjust the base so that the training rows' premiums have the same sum as their targets.
+        Whether to adjust the base so that the sum of the training rows' premiums equals the sum of targets.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     penalty_rows
@@ -153,16 +154,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Missing cells form a separate level if training rows contain some. Levels are text: 3, 3.0 and "3" are the
-    same level. For levels not seen in training, :meth:`predict` uses the base and warns.
+    If training rows have missing cells, missing cells form a separate level. Levels are text: 3, 3.0 and "3"
+    are the same level. For levels not seen in training, :meth:`predict` uses the base and warns.
 
     The penalty ``"pearson"`` uses every sensitive feature separately, so premiums may still depend on a
-    combination of features. ``"jdcov"`` uses combinations of up to three features, ``"ccdcov"`` combinations
-    of all features, and the other penalties combinations of two.
+    combination of features. The penalty ``"jdcov"`` uses combinations of up to three features, ``"ccdcov"``
+    uses combinations of all features, and the other penalties use combinations of two features.
 
     With fixed factors, no λ leads to one flat premium. If the fixed factors do not depend on s, a large λ
-    leads to the base times the fixed factors. If they depend on s, the other factors offset this dependence
-    as far as possible. Fixed factors can make the tariff predict worse than one flat premium.
+    leads to the base times the fixed factors. If the fixed factors depend on s, the other factors offset this
+    dependence as far as possible. Fixed factors can make the tariff predict worse than one flat premium.
 
     The fit runs on the CPU and takes seconds for 100,000 rows. It uses float64; only the optimiser for λ > 0
     uses float32 if there are more rows than `penalty_rows`.
@@ -256,7 +257,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
             above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-            Row weights, such as exposures; weight 0 leaves a row out, and weight 2 counts as two rows.
+            Row weights, such as exposures; weight 0 excludes a row, and weight 2 counts the row twice.
 
         Raises
         ------
@@ -359,7 +360,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         base
             Reference with relativity 1 (0 points): ``"level"``, the base level of each factor, or
             ``"average"``, the average over the training rows (geometric with a log link). Interactions always
-            refer to levels. Fixed relativities remain unchanged and have the kind “fixed”.
+            refer to base levels. Fixed relativities remain unchanged and have the kind “fixed”.
         unpenalised
             Whether to return the table of the GLM with the same factors (λ = 0) instead.
 

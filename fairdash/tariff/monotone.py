@@ -31,7 +31,7 @@ def monotone_cost(
     sample_weight: Array | None,
     **given: Any,
 ) -> pd.DataFrame:
-    """Compare the deviance of a monotone tariff at the last λ with that of the unconstrained tariff.
+    """Compare the deviances of the monotone and the unconstrained tariff at the last λ.
 
     Parameters
     ----------

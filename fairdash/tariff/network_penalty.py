@@ -28,7 +28,7 @@ class NetworkPenalty:
     weight
         Weights of the rows, (n,).
     rows
-        Numbers of the rows, (m,), out of n, that the penalty uses.
+        Indices, (m,), of the rows that the penalty uses.
     number
         Floating-point type, float64 or float32.
     """

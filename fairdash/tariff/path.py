@@ -1,4 +1,4 @@
-"""Fitting of tariffs at several λ and on several splits, for comparison with the networks of a run.
+"""Fitting of tariffs with several weights λ to several splits, to compare them with the networks of a run.
 
 For each split, the terms of the tariffs are selected on the training rows, and tariffs at all λ are fitted
 together, starting from the GLM. The splits are fitted one after another to save memory. The result of each
@@ -39,9 +39,9 @@ Array = NDArray[np.float64]
 #: Maximum number of training rows on which values of α are compared; larger tables do not need strong
 #: shrinkage.
 MAX_ROWS = 30_000
-#: Weights λ of a pilot, from 0.001 to 10; beyond the largest weight, the premium is flat.
+#: Weights λ of trial fits (a pilot), from 0.001 to 10; with a larger λ, the premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Maximum number of rows that a pilot uses.
+#: Maximum number of rows to which trial fits (a pilot) are made.
 MAX_PILOT_ROWS = 20_000
 #: Maximum number of training rows of a split to which tariffs are fitted: more rows would hardly improve
 #: about a hundred coefficients, and every row takes memory for all coefficients.
@@ -76,7 +76,7 @@ def fit_tariffs(
         rows if a split has more than MAX_FITTED_ROWS.
     shrink
         Whether :func:`choose_alpha` selects `alpha` for each split, on its validation rows or, without
-        validation rows, on a fifth of its training rows. Otherwise, `alpha` is that of `options`.
+        validation rows, on a fifth of its training rows. Otherwise, `alpha` comes from `options`.
     on_step
         Function that is called repeatedly with the completed share of all fits, 0 to 1; an exception in it
         stops the fits.
@@ -86,10 +86,10 @@ def fit_tariffs(
     Returns
     -------
     TrainedModels
-        Tariffs of the first split in the order of λ, then those of the next split, all with the method
-        :data:`FAIR_TARIFF`. In `members`, ``converged`` states whether a tariff has converged, ``best_epoch``
-        is the number of optimiser steps, and ``diverged`` is False, because every step is finite. In
-        `predictions`, levels that do not appear in the training rows of a split are treated as the base.
+        Tariffs in the order of the splits and, within a split, of λ, all with the method :data:`FAIR_TARIFF`.
+        In `members`, ``converged`` states whether a tariff has converged, ``best_epoch`` is the number of
+        optimiser steps, and ``diverged`` is False, because every step is finite. In `predictions`, levels
+        that do not appear in the training rows of a split are treated as the base.
 
     Raises
     ------
@@ -257,13 +257,13 @@ def choose_alpha(
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Return λ whose tariffs' dependence is spread evenly between that of the GLM and the independence floor.
+    """Find λ at which dependence falls in equal steps from the GLM's dependence to the independence floor.
 
     Parameters
     ----------
     split
-        Split. Tariffs are fitted to its training rows, and their dependence is measured on its validation
-        rows or, without validation rows, on a fifth of its training rows. Large sets of rows are sampled.
+        Split. Tariffs are fitted to training rows, and dependence is measured on validation rows or, without
+        validation rows, on a fifth of the training rows. Large sets of rows are sampled.
     options
         Options of the fit.
     count

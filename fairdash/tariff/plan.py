@@ -1,4 +1,4 @@
-"""Tariffs and repaired prices of trees for the weights λ, splits and repair strengths of a plan."""
+"""Tariffs, and repaired prices of boosted trees, for the weights λ, splits and repair strengths of a plan."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def fit_path(
     return replace(trained, set_aside=holdout)
 
 
-#: Number of folds, and learning rate of the trees. The price is the mean of one model per fold.
+#: Number of folds, and learning rate of the trees. The price is the mean prediction of one model per fold.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 

@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 
 #: Methods to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors", "network")
-#: Number of equal steps of dependence between that of the price and the independence floor.
+#: Number of equal steps from the price's dependence to the independence floor.
 _STEPS = 20
 
 
@@ -57,8 +57,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     same s, and replaces the price by the value with this rank in a distribution common to all customers (the
     Wasserstein barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of
     the repaired price ŷ* on x. The projection repairs prices only as far as x predicts the repair, which may
-    be very little; see `share_without_s_`. With ``projection="network"``, prices without s can have any
-    dependence between that of the original price and the independence floor.
+    be very little; see `share_without_s_`. With ``projection="network"``, the dependence of prices without s
+    can be set to any level between the original price's level and the independence floor.
 
     Parameters
     ----------
@@ -77,16 +77,16 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         the strength, in steps of 0.05.
     sensitive_columns
         Sensitive columns of X, by name or by position, or None if X contains none. Neither the estimator nor
-        the projection uses them.
+        the projection uses these columns.
     projection
         Method to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With
         ``"factors"``, the original price is multiplied by a tariff of factors (:class:`fairdash.FairTariff`),
         which is fitted to the ratio of repaired to original price with the Poisson deviance and which
         :meth:`export` writes. With ``"network"``, a :class:`fairdash.FairRegressor` learns the price with a
-        penalty whose weight λ a pilot finds; this takes about twenty times as long as trees.
+        penalty whose weight λ a pilot finds; training takes about twenty times as long as fitting trees.
     monotone
-        Whether the price of ``"trees"`` must not fall if only the original price rises. The price of
-        ``"factors"`` always rises with the original price.
+        With ``"trees"``: whether the repaired price must not fall if only the original price rises. The price
+        of ``"factors"`` always rises with the original price.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
@@ -95,18 +95,19 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     share_without_s_ : float
-        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]: the R², without a constant, of
-        the prediction from x of the difference between repaired and original price. With a share of 0, x does
+        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]: the R², without a constant,
+        with which x predicts the difference between repaired and original price. With a share of 0, x does
         not predict the difference, and ``predict(X)`` hardly changes the price. With a share of 1, s is not
         needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than 200
         rows, for a price that needs no repair, and for networks, which have a different objective.
 
     Notes
     -----
-    Prices are repaired along a numeric attribute within every combination of classes, so that the repaired
-    price is jointly independent of the number and the classes. Several numeric attributes are repaired one
-    after another, in three passes, each within combinations of up to ten bands of the other attributes with
-    about 200 rows. Dependence within a band remains. Projections keep the mean price of training rows.
+    Within every combination of classes, prices are repaired for the numeric attribute, so that the repaired
+    price is jointly independent of the number and the classes. With several numeric attributes, three passes
+    repair prices for one attribute after another, within combinations of up to ten bands of the other
+    attributes, with about 200 rows per combination. Dependence within a band remains. Projections keep the
+    mean price of training rows.
 
     Examples
     --------
@@ -225,7 +226,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
-        """Return repaired prices (n,), exactly repaired if s is given, and otherwise the projection on x.
+        """Return prices (n,): the exactly repaired prices if s is given, otherwise their projection on x.
 
         Sensitive columns of X are ignored; if the price may depend on them, pass them as
         `sensitive_features`. The argument `alpha` replaces the strength given to the constructor; None keeps
@@ -258,7 +259,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return np.asarray((1 - alpha) * price + alpha * np.maximum(repaired, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
-        """Return the table of factors for the original price, as :meth:`fairdash.FairTariff.relativities`."""
+        """Return a table of factors that multiply the price; see :meth:`fairdash.FairTariff.relativities`."""
         return self._tariff().relativities()
 
     def export(self, path: str | PathLike[str]) -> None:
@@ -300,7 +301,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return False
 
     def _calibrated(self, inputs: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
-        """Fit ``estimator_``, the mean of one model per fold, and return prices to which to fit the repair.
+        """Fit ``estimator_``, the mean of one model per fold; return the prices that the repair is fitted to.
 
         For demographic parity, return the prices of ``estimator_``, whose random errors may depend on s, too.
         For equalized residuals, return predictions of held-out rows, because errors are smaller on rows used
@@ -398,7 +399,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-        """Fit a network whose dependence on s lies between that of the price (α = 0) and the floor (α = 1).
+        """Fit a network with dependence on s between the price's dependence (α = 0) and the floor (α = 1).
 
         The price is not a feature of the network, because it contains noise that trees have learned.
         """
@@ -427,9 +428,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
     def _projected(self, table: Array) -> Array:
-        """Return the repaired price from trees, which learn its difference from the original price.
+        """Return the repaired price predicted by trees, which learn the difference from the original price.
 
-        The steps of trees distort this difference less than a price; with `monotone`, trees learn the price.
+        Trees predict steps, which distort this difference less than a price; with `monotone`, trees learn the
+        repaired price itself.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]
@@ -439,7 +441,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
 
 def _share(error: float, change: float) -> float:
-    """Return the share, in [0, 1], of a mean squared change that is achieved if `error` of it remains."""
+    """Return the share 1 − `error` / `change`, in [0, 1], of a mean squared change that is achieved."""
     return float(np.clip(1 - error / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -38,7 +38,7 @@ from fairdash.tariff.terms import (
 
 Array = NDArray[np.float64]
 
-#: Name of the column of values for a log link (relativities) and for the identity link (points).
+#: Name of the column of values: relativities with a log link, points with the identity link.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
@@ -423,7 +423,7 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
 
 
 def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
-    """Return the interaction that `rows` describe, and the position of each row among its values."""
+    """Return the interaction that `rows` describe, and each row's position among the interaction's values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second
@@ -435,7 +435,7 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the levels or bands of one column of an interaction, and the position of each row among them."""
+    """Return the levels or bands of one column of an interaction, and each row's position among these."""
     if level.notna().all():
         places, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)

@@ -149,7 +149,7 @@ class Shape:
         return self.violation_weight * violated.T @ violated
 
     def exact(self, beta: Array) -> Array:
-        """Return β (..., P + 1) without violations: steps that are negative or below `MIN_STEP` become 0."""
+        """Return β (..., P + 1) with allowed steps: steps that are negative or below `MIN_STEP` become 0."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < MIN_STEP] = 0.0

@@ -31,7 +31,7 @@ _TOLERANCE = 0.5
 
 
 def drawn_rows(n: int) -> NDArray[np.int64]:
-    """Return the numbers of n rows in random order; every fifth of them belongs to the same fold.
+    """Return the numbers of n rows in random order; every fifth row in this order is in the same fold.
 
     The seed is fixed, so that repeated fits give exactly the same tariff.
     """
@@ -48,12 +48,12 @@ def choose_smooth(
     alpha: float,
     offset: Array | None,
 ) -> dict[str, float]:
-    """Select the weight γ of second differences for each curve by cross-validation; 0 for too few rows.
+    """Select the weight γ of second differences by cross-validation, for each curve; γ is 0 for too few rows.
 
     The selected γ is the largest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest
     deviance by at most half a standard error of the difference. Up to noise, the curve with this γ predicts
-    as well as the best curve, but changes direction less often. The γ of each factor are selected one after
-    another, in two passes, so that a jump in one factor does not make other curves rough.
+    as well as the best curve, but changes direction less often. The weights γ of the factors are selected one
+    after another, in two passes, so that a jump in one factor does not make other curves rough.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def choose_smooth(
     Notes
     -----
     With more rows, a curve has less noise and needs a smaller γ. The γ selected on the training rows of a
-    fold is therefore multiplied by the ratio of their number to the number of all rows. Breiman and others
-    (1984) accept one standard error. This function accepts half a standard error of paired differences,
-    because the deviances of two curves on the same rows are correlated. In simulations, a tolerance of one
-    standard error smoothed jumps too much, and with a tolerance of 0, curves followed noise and changed
-    direction more often. The GLM of a fold is fitted once per pass; for every other γ, one Newton step from
-    this GLM is made.
+    fold is therefore multiplied by the number of these training rows divided by the number of all rows.
+    Breiman and others (1984) accept an increase of the deviance by one standard error. This function accepts
+    half a standard error of paired differences, because the deviances of two curves on the same rows are
+    correlated. In simulations, a tolerance of one standard error smoothed jumps too much, and with a
+    tolerance of 0, curves followed noise and changed direction more often. The GLM of a fold is fitted once
+    per pass; for every other γ, one Newton step from this GLM is made.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}
     rows = drawn_rows(n)[:MAX_ROWS]
@@ -126,7 +126,7 @@ def _fold(
     shape: Shape,
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
-    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and the factor of the shape."""
+    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for the shape."""
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
     target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])

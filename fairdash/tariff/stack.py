@@ -1,13 +1,13 @@
-"""Objective of K fair tariffs for the same table, computed together, and its optimiser.
+"""Objective functions of K fair tariffs for one table, computed together, and their optimiser.
 
 The default penalty measures, in units of premium, how much average premiums depend on s. A correlation would
 ignore the size of this dependence. If the signal in the claims is weak, a penalty on a correlation favours
-premiums that vary greatly in a few rows and hardly in the others. These premiums have a low correlation with
-s, but predict worse than one flat premium. The default penalty is 0 for a flat premium. As λ grows, this
-penalty first reduces differences between averages, then other dependence on s, and finally the remaining
-variance of the premium; `python -m benchmarks.tariff_rivals` compares its tariffs with those of simpler
-methods. The optimiser is L-BFGS, which minimises K smooth functions of the same size at once, with a separate
-step length for each function.
+premiums that vary greatly in a few rows and hardly vary in the other rows. These premiums have a low
+correlation with s, but predict worse than one flat premium. The default penalty is 0 for a flat premium. As λ
+grows, this penalty first reduces differences between averages, then other dependence on s, and finally the
+remaining variance of the premium; `python -m benchmarks.tariff_rivals` compares the resulting tariffs with
+tariffs of simpler methods. The optimiser is L-BFGS, which minimises K smooth functions of the same size at
+once, with a separate step length for each function.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
 >>> def parabolas(x, which):
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Number of previous steps, with the changes of the gradient along them, that L-BFGS stores.
+#: Number of previous steps, and of the resulting changes of the gradient, that L-BFGS stores.
 _MEMORY = 10
 #: Minimum decrease of the objective by a step, divided by the predicted decrease (Armijo's condition).
 _MIN_DECREASE = 1e-4
-#: Maximum slope along a step at its end, divided by the slope at its start (Wolfe's condition).
+#: Maximum slope at the end of a step, divided by the slope at the start of the step (Wolfe's condition).
 _MAX_SLOPE_LEFT = 0.9
 #: Maximum number of lengths to try per step. If none of them decreases the objective enough, the problem has
 #: converged up to rounding.
@@ -187,8 +187,8 @@ class TariffStack:
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return value and gradient of a quadratic approximation of the GLM's objective plus λ Ψ.
 
-        The approximation is |z − z of the GLM|² / 2. It describes all rows, but only the rows of Ψ are needed
-        to compute value and gradient. The minimum is the starting point for the optimiser.
+        The approximation is |z − z of the GLM|² / 2, which accounts for all rows, but only the rows of Ψ are
+        needed to compute value and gradient. The minimum is the starting point for the optimiser.
         """
         difference = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -198,7 +198,7 @@ class TariffStack:
         return (difference**2).sum(axis=1) / 2 + psi, difference + slope
 
     def _penalty_at(self, penalty_eta: Array, lam: Array) -> tuple[Array, Array]:
-        """Return λ Ψ (M,) for λ (M,) and η (M, m) of the rows that Ψ uses, and its gradient by η."""
+        """Return λ Ψ (M,) for λ (M,) and η (M, m) of the rows that Ψ uses, and the gradient in η."""
         premium = self.loss.prediction(penalty_eta)
         psi, slope = self.penalty.value_and_slope(self.objective.audit(premium, self.penalty_y), lam)
         slope = lam.astype(self.number)[:, None] * slope
@@ -225,7 +225,7 @@ class TariffStack:
         return error + (half_gradient * beta).sum(axis=1) + psi, slope
 
     def _deviance(self, at: Array, correction: Array) -> tuple[Array, Array, Array]:
-        """Return L (M,) at η + correction (M, 1), and its derivatives by z (M, P + 1) and correction (M, 1).
+        """Return L (M,) at η + correction (M, 1), and derivatives in z (M, P + 1) and correction (M, 1).
 
         The deviance is computed in blocks of rows that fit in the processor's cache.
         """
@@ -323,9 +323,10 @@ def minimise_monotone(
 
     The steps are those of :class:`fairdash.tariff.shape.Shape`. The method is an active-set method (Nocedal
     and Wright 2006, Section 16.5). In each round, some steps are fixed at 0, and the smaller problem without
-    constraints is minimised as in :func:`minimise`. Then, steps below 0 are fixed, too, and fixed steps are
-    released if their increase would lower the objective; the second half of the rounds releases no steps. The
-    rounds end when nothing changes. Each round starts from the nearest point at which all fixed steps are 0.
+    constraints is minimised as in :func:`minimise`. Then, steps below 0 are also fixed at 0, and fixed steps
+    whose increase would lower the objective are released; the second half of the rounds releases no steps.
+    The rounds end when nothing changes. Each round starts from the nearest point at which all fixed steps are
+    0.
     """
     x, rises = stack.start.copy(), stack.rises
     active = x @ rises.T < MIN_STEP

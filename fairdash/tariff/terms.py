@@ -86,8 +86,7 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], added_claims: fl
     parts = [np.zeros(0)]
     for term, observed in zip(terms, claims, strict=True):
         has_few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
-        # A value with few claims equals exactly one coefficient, because breakpoints have no number of
-        # claims.
+        # Values with few claims are never breakpoints, so each of these values is exactly one coefficient.
         parts.append(term.values(np.eye(term.width)) @ has_few * added_claims / max(total, 1))
     return np.concatenate(parts)
 
@@ -161,8 +160,8 @@ class Factor:
     has_missing
         Whether missing cells have a separate value.
     relativities
-        Relativities above 0 of a fixed factor: one per level, followed by that of missing cells if it is
-        given. None of them needs to be 1, because they are not divided by the relativity of a base.
+        Relativities above 0 of a fixed factor: one per level, followed by the relativity of missing cells if
+        it is given. None of them needs to be 1, because they are not divided by the relativity of a base.
     """
 
     column: str
@@ -194,7 +193,7 @@ class Factor:
         return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Return the position of each row's value or lower breakpoint, (n,), or −1 without a value."""
+        """Return the position of each row's value or lower breakpoint, (n,), or −1 if a row has no value."""
         column = table[self.column]
         if self.of_levels:
             places, missing = positions(column, self.cells)
@@ -223,7 +222,7 @@ class Factor:
         return np.column_stack([steps, missing]) if self.has_missing else steps
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); the base, or first breakpoint, has 0."""
+        """Return values (K, n_values) from coefficients (K, width); the base or first breakpoint gets 0."""
         if self.kind == FIXED:
             return np.tile(np.log(self.relativities), (len(coefficients), 1))
         if self.kind != BREAKPOINT:
@@ -294,7 +293,7 @@ class Interaction:
         return (self.places(table)[:, None] == self.used).astype(float)
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); pairs without a coefficient have 0."""
+        """Return values (K, n_values) from coefficients (K, width); value 0 if a pair has no coefficient."""
         values = np.zeros((len(coefficients), len(self.shares)))
         values[:, self.used] = coefficients
         return values
@@ -346,7 +345,7 @@ def base_and_values(
     intercept, coefficients
         Intercepts (K,) and coefficients (K, P).
     to_average
-        Whether the average value of a term over the training rows is 0, instead of the value of its base.
+        Whether each term's average over the training rows is 0; otherwise, the value of the term's base is 0.
         Values of interactions and of fixed factors remain unchanged.
     """
     base, values = intercept.copy(), []
