@@ -84,7 +84,7 @@ def execute_in_parallel(
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in a folder; return the hash of its result and its share of the work.
+    """Compute one step of the sweep in a folder; return the result's hash and the step's share of work.
 
     Raises
     ------

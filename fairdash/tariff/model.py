@@ -72,8 +72,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` measures differences in
         units of premium: as λ grows, it first reduces differences between average premiums by s, then other
         dependence on s, then all differences between premiums. The other penalties reduce correlations with
-        s, even if premiums hardly differ, and can predict worse than a flat premium if claims have a weak
-        signal.
+        s, even if premiums hardly differ, and can predict worse than a flat premium if claims are noisy.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
