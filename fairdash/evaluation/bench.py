@@ -357,7 +357,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
 def _errors_at_levels(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
-    """Yield a key (method, measure, level), results, and errors by split, or NaN if not reached."""
+    """Yield a key (method, measure, level), results, and errors by split (NaN for unreached levels)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
