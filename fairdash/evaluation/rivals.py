@@ -88,7 +88,7 @@ class BandRatio(_BandRepair):
 
 
 class Repair:
-    """Repair that replaces each price by the price of the same rank in one distribution, continuously in s.
+    """Repair that moves each price to the same rank of one common distribution, smoothly along s.
 
     The repair applies :class:`fairdash.FairPostprocessor` with known s.
     """

@@ -5,7 +5,7 @@ model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegress
 model.json          its card: data, roles, settings, seeds, versions, results and limitations
 model_card.md       the card in words, under the field's headings
 load_model.py       a short script that loads the model and predicts for a table
-README.txt          the contents of the bundle in plain words
+README.txt          the contents of the bundle and how to use the model, in plain words
 
 Bundle of a tariff:
 tariff.xlsx, tariff.csv   the table of relativities, for :func:`fairdash.rate`
