@@ -300,7 +300,7 @@ class _Evaluator:
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Return each model's gap between group averages minus its mean gap after permuting groups (n,), (K,)."""
+    """Return each model's gap between group averages, (K,), minus its mean gap for permuted groups (n,)."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 

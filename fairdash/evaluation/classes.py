@@ -380,7 +380,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
-    """Return a class's mean; its weighted, smallest and largest difference from the rest; standard errors."""
+    """Return a class's mean, its weighted, smallest and largest difference from the rest, and all errors."""
     mass, other_mass = weight @ q, weight @ (1 - q)
     # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
     # classes.

@@ -48,9 +48,9 @@ class Cells:
     names
         Names of the cells in order.
     places : frame, one row per cell
-        Columns ``sensitive``, the first attribute, with its ``band`` in the cell and the ``middle`` of this
-        band; and ``other``, the other attributes, with their ``group``. For merged cells, band and group are
-        “all others”.
+        Columns ``sensitive`` (the first attribute), ``band`` (its band in the cell), ``middle`` (the middle
+        of this band), ``other`` (the other attributes) and ``group`` (their groups in the cell). For merged
+        cells, band and group are “all others”.
     note
         Sentence about merged cells, which is empty if no cells are merged.
     """

@@ -236,10 +236,10 @@ def with_lams_found(
     progress: Progress = lambda *_: None,
     run_step: StepRunner = run_directly,
 ) -> Sweep:
-    """Return the plan; if it requests a pilot, replace the weights λ by the same number of found weights.
+    """Return the plan; if it requests a pilot, replace its weights λ by the weights that the pilot selects.
 
-    The pilot uses the first fair method on the first split. If there is no dependence to remove, the plan
-    keeps its weights. `run_step` stores the step as ``"pilot"``.
+    The pilot selects the same number of weights, using the first fair method on the first split. If there is
+    no dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:

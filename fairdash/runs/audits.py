@@ -1,6 +1,6 @@
 """Storage of audits with their plans and results.
 
-<home>/audits/<id>/spec.json   table, columns and allowed gap, fixed before results
+<home>/audits/<id>/spec.json   table, columns and allowed gap, stored before the results
 <home>/audits/<id>/model.onnx  the audited model, if there is one
 <home>/audits/<id>/result/     the result, as :meth:`fairdash.AuditResult.save` writes it
 

@@ -1,4 +1,4 @@
-"""Record of the uses of a run's holdout rows, and of their results.
+"""Record of each use of a run's holdout rows, and of the result of each use.
 
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 

@@ -79,12 +79,12 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, own
 
 
 def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
-    """Queue a refit of a model on all rows; parameters as in :class:`fairdash.runs.models.ModelSpec`."""
+    """Queue a refit of a model on all rows, with parameters of :class:`fairdash.runs.models.ModelSpec`."""
     return enqueue(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
-    """Queue the audit of a price; parameters as in :func:`fairdash.runs.audits.create_audit`."""
+    """Queue the audit of a price, with the parameters of :func:`fairdash.runs.audits.create_audit`."""
     return enqueue(create_audit(source, plan, **asked))
 
 
@@ -152,7 +152,7 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
 
 
 def cancel(job: Job[Any]) -> None:
-    """Request that a job stops before its next step; its process checks several times per second."""
+    """Request that a job stops before its next step; the job's process checks several times per second."""
     request_stop(job.folder)
     note(job.folder, "asked to stop", who=job.owner)
     queue.cancel(job.workflow_ids)

@@ -248,7 +248,7 @@ class ModelJob(Job[ModelSpec]):
 
 
 def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
-    """Create a job that refits a model; parameters as in :class:`ModelSpec`."""
+    """Create a job that refits a model, with the parameters of :class:`ModelSpec`."""
     return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
 
 

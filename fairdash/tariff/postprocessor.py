@@ -399,7 +399,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-        """Fit a network with dependence on s between the price's dependence (α = 0) and the floor (α = 1).
+        """Fit a network; its dependence on s is between the price's dependence (α = 0) and the floor (α = 1).
 
         The price is not a feature of the network, because it contains noise that trees have learned.
         """
@@ -430,8 +430,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _projected(self, table: Array) -> Array:
         """Return the repaired price predicted by trees, which learn the difference from the original price.
 
-        Trees predict steps, which distort this difference less than a price; with `monotone`, trees learn the
-        repaired price itself.
+        Trees predict step functions. The steps distort this difference less than they would distort a price;
+        with `monotone`, trees learn the repaired price itself.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]

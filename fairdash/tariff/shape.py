@@ -101,7 +101,7 @@ class Shape:
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # The matrix of values per coefficient, without the value of missing cells.
+                # This matrix maps coefficients to values, without the value of missing cells.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     differences = np.diff(values, 2, axis=0)

@@ -126,7 +126,7 @@ def _fold(
     shape: Shape,
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
-    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for the shape."""
+    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for penalties."""
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
     target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])

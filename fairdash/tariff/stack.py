@@ -396,7 +396,7 @@ def _search(
     length: Array,
     open_: NDArray[np.int64],
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Find a step length for each open problem; return new x, values and gradients, and which problems moved.
+    """Find a step length for each unsolved problem; return new x, values, gradients and which problems moved.
 
     A step that decreases the function too little is shortened; a step at whose end the function still falls
     steeply is lengthened. After the maximum number of trials, the last step with a sufficient decrease is
