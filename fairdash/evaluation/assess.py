@@ -1,4 +1,4 @@
-"""Assessment of predictions in a tidy table, with one row per model, part, measure and sensitive column."""
+"""Assessment of predictions in a tidy table: one row per model, split part, measure and sensitive column."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ DEFAULT_MEASURES = (
 #: test detects all simulated kinds of links in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: Maximum number of permutations if there are weights, because no measure then has a shortcut. With 39
-#: permutations, a p-value of exactly 5 % is possible.
+#: Maximum number of permutations if there are weights, because no measure then has a fast method for
+#: permutations. With 39 permutations, a p-value of exactly 5 % is possible.
 _MAX_WEIGHTED_PERMUTATIONS = 39
 #: Maximum number of rows for measuring dependence; larger parts of a split are sampled. The sampling noise
 #: of about 0.014 per split is similar to the difference between two trainings with different seeds.
@@ -62,7 +62,7 @@ MAX_JUDGED_ROWS = 50_000
 #: fewer permutations.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Maximum share of tied rows, up to which predictions are treated as having no ties.
+#: Predictions are treated as having no ties if at most this share of the rows is tied.
 _MAX_TIED_SHARE = 0.005
 #: Number of permutations or multipliers for the verdict, which is the same for any number of rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
@@ -123,10 +123,10 @@ def assess_predictions(
         target's units, and ``deviance`` is divided by the deviance of the training average. Each floor
         belongs to a single split. ``edge`` and ``p`` belong to the test of the mean over all splits
         (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all splits. ``verdict`` is one
-        test of several measures, regardless of `measures` (:class:`fairdash.evaluation.verdict.Verdict`).
-        Tests use test rows only and are NaN for other parts, because results on training rows are too good,
-        and validation rows are used to select models. The function :func:`fairdash.evaluation.wide` returns
-        one row per model and part.
+        test of several fixed measures, whichever `measures` are passed
+        (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only and are NaN for other parts,
+        because results on training rows are too good, and validation rows are used to select models. The
+        function :func:`fairdash.evaluation.wide` returns one row per model and part.
 
         With several sensitive columns, a measure has one row per column. A measure that accepts several
         columns has another row for all columns jointly, with an empty column name. A column such as “age ×
@@ -230,9 +230,9 @@ class Judge:
     ) -> tuple[NDArray[np.float64], Nulls]:
         """Return the results of each pair of measure and column, (K, M, F), in one part of a split.
 
-        The second result contains the values under independence. The number of the split is the seed of the
-        sample from a large part. All splits use the same permutations. The floors are NaN if there are no
-        permutations.
+        The second result contains the values under independence. If a large part is sampled, the number of
+        the split is the seed of the sample. All splits use the same permutations. The floors are NaN if there
+        are no permutations.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         squared = [
@@ -258,7 +258,7 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """Return the measures of the omnibus test for each order of each sensitive column, (W, M, K, B + 1).
+        """Return the omnibus test's measures for the observed and B permuted orders of s, (W, M, K, B + 1).
 
         If there are no permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the
         same orders of the whole table, or the same random signs if the table has more than 20,000 rows.
@@ -313,7 +313,7 @@ class Judge:
 
     @cached_property
     def _signs(self) -> tuple[NDArray[np.intp], Signs]:
-        """Return the block of each row of the table and the signs of the blocks; groups stay in one block."""
+        """Return each row's block and the signs of the blocks; the rows of a group are in the same block."""
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
@@ -403,7 +403,7 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
 def _columns(
     measures: Sequence[str], sensitive: Iterable[str], products: Mapping[str, pd.DataFrame]
 ) -> dict[Cell, tuple[Measure, list[str]]]:
-    """Map each pair of a measure and a column, product or all columns to the measure and the columns used."""
+    """Map each pair of a measure and a column name ("" for all columns) to the measure and its columns."""
     single_columns = [str(column) for column in sensitive]
     columns_by_name = {column: [column] for column in single_columns} | {
         name: [*map(str, names)] for name, names in products.items()

@@ -1,4 +1,4 @@
-"""Comparison of the errors of methods at equal dependence, measured in ways that no method minimises."""
+"""Comparison of methods' errors at equal dependence, by measures of dependence that no method minimises."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def compare_methods(
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that accept these sensitive columns; tariffs only for prices."""
+    """Return the ids of all fair methods that accept these sensitive columns; tariffs need a log link."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, entry in METHODS.items() if entry.penalty and (entry.multivariate or not several)]
     rivals = [name for name, entry in RIVALS.items() if entry.multivariate or not several]
@@ -181,7 +181,7 @@ class _PreparedSplits:
         return with_lams_found(self.dataset, replace(plan, lams=plan.lams[:N_LAMS], find_lams=True))
 
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
-        """Train the models of a registered method; the standard networks serve as its models at λ = 0."""
+        """Train the models of a registered method; its models at λ = 0 are the standard networks."""
         if method == FAIR_TARIFF:
             trained = fit_path(self.dataset, plan, self.splits, confirms=False)
             return trained.members, trained.predictions
@@ -300,7 +300,7 @@ class _Evaluator:
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Return each model's gap between group averages, minus the mean gap for permuted groups (n,); (K,)."""
+    """Return each model's gap between group averages, (K,), minus its mean gap for permuted groups (n,)."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 
@@ -313,7 +313,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return the fractional index at which dependence first falls to a value, or NaN if it stays above.
+    """Return the fractional index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -357,7 +357,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
 def _errors_at_levels(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
-    """Yield a key (method, measure, level), results, and errors by split (NaN if the level is missed)."""
+    """Yield a key (method, measure, level), results, and errors by split (NaN for unreached levels)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
@@ -395,7 +395,7 @@ def _errors_at_levels(
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
-    """Return the mean of the finite values over splits and its 95 % interval, by name; NaN without values.
+    """Return the mean of finite values over splits and its 95 % interval, by name, or NaN for no values.
 
     The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
     """

@@ -235,7 +235,8 @@ OFF_ONE = 0.01
 _BINS = 20
 #: Minimum number of rows with a known class that a recalibration requires.
 MIN_KNOWN = 100
-#: Number of bootstrap samples of the rows with a known class, from which the noise of recalibration follows.
+#: Number of bootstrap samples of the rows with a known class, with which the noise of recalibration is
+#: estimated.
 _DRAWS = 50
 _MIN_VARIANCE = 1e-6
 
@@ -276,10 +277,10 @@ def by_probability(
         Columns ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; and ``difference`` from
         the mean of the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and
         ``difference_high`` and its ``p_value`` by Holm's method over the classes. The mean and the difference
-        assume that class and y are unrelated among rows with equal z. Without this assumption, ``bound_low``
-        and ``bound_high`` contain the difference in at least 95 % of samples. The column ``likeliest``
-        contains the difference that results from assigning each row its most likely class, or NaN if no row
-        is assigned to the class.
+        assume that class and y are unrelated among rows with equal z. Without this assumption, the range from
+        ``bound_low`` to ``bound_high`` contains the difference in at least 95 % of samples. The column
+        ``likeliest`` contains the difference that results from assigning each row its most likely class, or
+        NaN if no row is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
@@ -315,7 +316,7 @@ def by_probability(
 
 
 def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
-    """Draw units with replacement (a bootstrap sample), and return their rows; units (n,) by row."""
+    """Return the rows of units drawn with replacement (a bootstrap sample), given each row's unit (n,)."""
     count = int(units.max()) + 1
     times = np.bincount(rng.integers(count, size=count), minlength=count)
     return np.repeat(np.arange(len(units)), times[units])
@@ -379,7 +380,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
-    """Return a class's mean, the weighted, smallest and largest difference, and their standard errors."""
+    """Return a class's mean, its weighted, smallest and largest difference from the rest, and all errors."""
     mass, other_mass = weight @ q, weight @ (1 - q)
     # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
     # classes.
@@ -394,11 +395,11 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
 
 
 def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
-    """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
+    """Return the contributions of the rows to the largest possible sum of y in the class, (n,).
 
-    In each bin, the rows with the highest y fill the mass Σ w q of the class. The sum of y over these rows is
-    the minimum of Σ w ((y − t)₊ + t q) over t (Rockafellar and Uryasev 2000), so noise in t has no effect to
-    first order.
+    In each bin of q, rows are assigned to the class by descending y until their total weight is Σ w q. The
+    sum of y over these rows is the minimum of Σ w ((y − t)₊ + t q) over t (Rockafellar and Uryasev 2000), so
+    noise in t has no effect to first order.
     """
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
@@ -414,7 +415,7 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
 
 
 def _mean_difference(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
-    """Return the mean inside the class minus the mean outside."""
+    """Return the mean of y in the class minus the mean of y outside the class."""
     sides: list[Any] = [inside, ~inside]
     if not all(side.any() for side in sides):
         return float("nan")

@@ -28,9 +28,10 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of cells of crossed numbers, and intended average number of rows or policies in such a cell.
+#: Maximum number of cells that combine bands of numbers, and intended mean number of rows or policies per
+#: cell.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Maximum number of cells of crossed classes; unlike numbers, classes have no bands that could be wider.
+#: Maximum number of cells that combine classes; unlike bands of numbers, classes cannot be made wider.
 MAX_CELLS = 50
 #: Numbers of digits in the names of bands; the first number with which all names differ is used.
 _DIGITS = (4, 6, 9, 17)
@@ -47,9 +48,9 @@ class Cells:
     names
         Names of the cells in order.
     places : frame, one row per cell
-        Columns ``sensitive``, the first attribute, with its ``band`` in the cell and the ``middle`` of this
-        band; and ``other``, the other attributes, with their ``group``. For merged cells, band and group are
-        “all others”.
+        Columns ``sensitive`` (the first attribute), ``band`` (its band in the cell), ``middle`` (the middle
+        of this band), ``other`` (the other attributes) and ``group`` (their groups in the cell). For merged
+        cells, band and group are “all others”.
     note
         Sentence about merged cells, which is empty if no cells are merged.
     """
@@ -156,7 +157,7 @@ _MAX_ATTRIBUTES = 3
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return products of centred ranks of each pair of up to three attributes, by names like “age × sex”.
+    """Map names like “age × sex” to products of centred ranks, for each pair of up to three attributes.
 
     Dependence on such a product is dependence on the combination of the attributes. If both attributes are
     numeric or have two classes, there is one column with this name; more classes give several columns.
@@ -177,7 +178,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
-    """Return the cells of each pair of two or three attributes; the result is empty for other numbers.
+    """Return the cells of each pair of two or three attributes; other numbers of attributes give no cells.
 
     The bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
@@ -190,7 +191,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 
 def _pairs(columns: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Map the name of each crossing to its two attributes; empty if there are one or too many attributes."""
+    """Map the name of each crossing to its two attributes; one attribute or too many give an empty map."""
     if len(columns.columns) > _MAX_ATTRIBUTES:
         return {}
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, columns), 2)}
@@ -212,7 +213,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing (for all columns together: the first crossing); None for one column."""
+    """Return the cells of a crossing, of the first crossing for all columns, or None for one column."""
     if view in sensitive:
         return None
     columns = one_column_each(sensitive)
@@ -221,7 +222,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
-    """Return the values (n,) of a sensitive column, or of a crossing the number of each row's cell."""
+    """Return the values (n,) of a sensitive column or, for a crossing, the number of each row's cell."""
     cells = cells_in_view(sensitive, view)
     return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
 

@@ -41,13 +41,13 @@ from fairdash.training.splits import Split, require_varied_target, undefined_in_
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
-#: Number of permutations for a floor in a preview, and in a preview of a table with many rows or of a sample
-#: from a table that was slow to read. With 19 permutations, a p-value of 5 % is just possible.
+#: Numbers of permutations for a floor: in a preview, and in a preview of a table with many rows or of a
+#: sample from a table that was slow to read. With 19 permutations, a p-value of 5 % is just possible.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 #: Measures of a preview with tariffs, which uses all rows but only a few measures to save time.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: Maximum number of rows up to which reference prices are computed, because they take five more models per
-#: split.
+#: Maximum number of rows up to which reference prices are computed, because reference prices require five
+#: more models per split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ def execute_sweep(
     importance
         Whether to compute the permutation importance of every feature in every model.
     references
-        Whether to train prices that use s, if the table is suitable.
+        Whether to train reference prices, which use s, if the table is suitable.
     is_preview
         Whether to compute only results that take seconds: less precise floors, no floors for baselines, and
         no importance, references, tariffs or models for a confirmation.
@@ -236,10 +236,10 @@ def with_lams_found(
     progress: Progress = lambda *_: None,
     run_step: StepRunner = run_directly,
 ) -> Sweep:
-    """Return the plan with its weights λ or, if it requests a pilot, with as many weights from the pilot.
+    """Return the plan; if it requests a pilot, replace its weights λ by the weights that the pilot selects.
 
-    The pilot uses the first fair method on the first split. If there is no dependence to remove, the plan
-    keeps its weights. `run_step` stores the step as ``"pilot"``.
+    The pilot selects the same number of weights, using the first fair method on the first split. If there is
+    no dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -338,7 +338,7 @@ class _Steps:
     def assess_baselines(
         self, members: pd.DataFrame, predictions: Array, *, objective: str, n_permutations: int
     ) -> pd.DataFrame:
-        """Return the frame of the baselines for one objective: test rows, and validation rows of tariffs."""
+        """Return test results of baselines and validation results of tariffs for one objective."""
         run_step = within(self.run_step, f"assess-baselines/{objective}")
 
         def assess_all() -> pd.DataFrame:

@@ -51,7 +51,7 @@ class Figure(NamedTuple):
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
-    """Return one row per model and cell: the columns of the model, ``measure``, ``column`` and results.
+    """Return one row per model and pair of measure and column, with the model's columns and the results.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataF
     cells
         M pairs of a measure and a column, which are the same for all models.
     values : (K, M, F) array
-        Values of the first F of :data:`FIGURES`.
+        Values of the first F results in :data:`FIGURES`.
     """
     of_model = models.iloc[np.repeat(np.arange(len(models)), len(cells))].reset_index(drop=True)
     names = np.array([*cells] * len(models), dtype=object).reshape(-1, 2)

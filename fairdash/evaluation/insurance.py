@@ -81,7 +81,7 @@ def double_lift(
 
 
 def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
-    """Return bands of about equal exposure, 0 … count − 1, with at least 20 rows each; ties share a band."""
+    """Return each row's band; bands have about equal exposure and at least 20 rows, and ties share a band."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]

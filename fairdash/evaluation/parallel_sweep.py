@@ -84,7 +84,7 @@ def execute_in_parallel(
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in a folder; return the hash of its result and its share of the work.
+    """Compute one step of the sweep in a folder; return the result's hash and the step's share of work.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _Task:
-    """Sweep in the memory of a process, with the results of the steps that it needs."""
+    """Sweep that a process holds in memory, with the results of the steps that the process needs."""
 
     dataset: Dataset
     plan: Sweep

@@ -100,7 +100,7 @@ def blended_profiles(
     low, high : (J, n) arrays
         Predictions or residuals of the two models.
     shares : (P,) array
-        Share of `high` in each blend, 0 to 1.
+        Weight of the model `high` in each blend, 0 to 1.
     splits, groups, weight, units
         Same meaning as in :func:`quantile_profile`.
     """
@@ -122,9 +122,10 @@ class _TestRows:
     groups, each
         Group (n,) and weight (n,) of each row.
     cells, of_cells
-        Number of each row's unit within its group, (n,), and group of each of these C units, (C,).
+        Number, 0 … C-1, of each row's combination of unit and group, (n,), and group of each combination,
+        (C,).
     splits
-        Splits, J in number.
+        The J splits.
     sizes, totals
         Number and total weight of the test rows of each group, (J, G).
     """
@@ -289,7 +290,7 @@ def merged_groups(
     n_groups: int,
     fewest: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups; neighbours are merged until every group has `fewest` rows in every part.
+    """Return quantile groups, merging neighbours until each group has at least `fewest` rows in every part.
 
     If a part is too small for two groups, all rows form one group.
     """
@@ -373,7 +374,7 @@ def densities(
 
 
 def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points over the range of all `values`, without their outermost 0.5 % but with a margin."""
+    """Return a grid over the range of all `values` without the outermost 0.5 % of them, plus a margin."""
     all_values = np.concatenate(values)
     low, high = np.quantile(all_values, [0.005, 0.995])
     margin = 0.08 * (high - low)

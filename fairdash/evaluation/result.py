@@ -52,7 +52,7 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return the gain of the models of all splits, in the training loss, over predicting the average.
+    """Return how much the models of all splits reduce the training loss compared with predicting the average.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Repair:
         self.lam = lam
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
-        """Fit the distribution of prices along s."""
+        """Fit the distribution of prices as a function of s."""
         s = np.asarray(sensitive_features, dtype=float)
         self.attributes_ = attributes(s.T)
         is_indicator = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]

@@ -284,7 +284,7 @@ Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """Return the most accurate point with dependence up to `at_most`; if none, the least dependent point.
+    """Return the most accurate point with dependence up to `at_most`, or else the least dependent point.
 
     The second result is whether the dependence of the returned point is at most `at_most`.
 
@@ -297,7 +297,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
-    """Return the least dependent point with an error up to `growth` (0.1: 10 %) above the standard model's.
+    """Return the least dependent point whose error is at most `growth` (0.1: 10 %) over the standard model's.
 
     The point λ = 0 always qualifies if `growth` is at least 0.
     """

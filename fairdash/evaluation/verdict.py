@@ -70,8 +70,8 @@ def part_permutations(
         for b, rng in enumerate(generators):
             permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
-    # The result is the same as that of by_rank, but marking positions in the whole table avoids a sort for
-    # each permutation.
+    # This gives the same result as by_rank, but marking positions in the whole table avoids a sort for each
+    # permutation.
     place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
@@ -108,7 +108,7 @@ def add_verdicts(
         the null values are the values of its measures for each order of each sensitive column, (W, M, K, B +
         1), as returned by :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
-        Cells whose measure has a sign that is a direction; their test uses the absolute value of the mean.
+        Cells whose measure has a sign, the link's direction; the test uses the absolute value of the mean.
 
     Notes
     -----
@@ -172,7 +172,7 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     Parameters
     ----------
     values
-        Values of the measures for each order, (W, M, B + 1), with the observed order first, for each split.
+        Values of the measures by split, (W, M, B + 1), for the observed order of s and for B permutations.
         All splits use the same orders of the whole table.
 
     """

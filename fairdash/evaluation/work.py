@@ -22,12 +22,12 @@ from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
-#: Time on a normal core as a share of the time in :func:`fairdash.training.stack_trainer.seconds_of`.
+#: Time on a normal core divided by the time in :func:`fairdash.training.stack_trainer.seconds_of`.
 _SLOW_CORE_SHARE = 0.5
 #: Time of tuning the settings, as a share of the training time of the models.
 _TUNING = 0.05
-#: Seconds per row and split for baselines and tariffs, and seconds per model and row, for all measures
-#: together, for a value, for a permutation and for the verdict.
+#: Seconds per row and split for baselines and tariffs; then seconds per model and row for the values, for one
+#: permutation and for the verdict, with all measures together.
 _BASELINE_SECONDS, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: Number of rows in the task of :func:`slowness`, and seconds that the task takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
@@ -102,7 +102,7 @@ class Work:
 
 
 def slowness() -> float:
-    """Return how many times as long this core takes for a task as a normal core.
+    """Return the time that this core takes for a task, divided by the time that a normal core takes.
 
     The function uses the shortest of several trials, because other processes may slow down single trials. The
     trials allocate no memory, because allocation takes longer in some threads.

@@ -3,11 +3,11 @@
 run.json       its id
 spec.json      its plan, without the owner
 status.json    its outcome
-name.json      the user's name for it, if any
-log.jsonl      the log until then; log.json seals its end
+name.json      the name that the user has given to the run, if any
+log.jsonl      the log up to the export; log.json has its length and the hash of its last line
 confirmations.json  results on the rows set aside, if they were opened
-result/        its results; first/ if there is only the preview
-sha256.json    the SHA-256 of each of these
+result/        its results; if there is only a preview, first/ contains its results
+sha256.json    the SHA-256 of each file
 
 The same run always gives the same bytes. The files are not compressed, so the unpacked files can't be larger
 than the archive. An archive is imported only if it equals, byte by byte, the archive that fairdash creates
@@ -49,7 +49,7 @@ from fairdash.storage.schema import read_json, require
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few, megabytes
 
-#: Version of the format of run.json. It is increased if a key changes its meaning.
+#: Version of the format of run.json, which increases when the meaning of a key changes.
 FORMAT = 1
 #: Maximum size of an imported archive in bytes.
 LARGEST = 10**9
@@ -100,7 +100,7 @@ def export_run(run: Run) -> bytes:
         raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
     if results_folder is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
-    # These two lines raise an error that names damaged files.
+    # If files are damaged, these two lines raise an error that names them.
     run.spec  # noqa: B018
     run.read_result()
     spec = (run.folder / SPEC).read_text(encoding="utf-8")
@@ -218,7 +218,7 @@ def _packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(content: bytes) -> dict[str, bytes]:
-    """Return the files of an archive; RunError if it was changed or has a path outside the run's folder."""
+    """Return the files of an archive; raise a RunError if it was changed or has a path outside the folder."""
     if len(content) > LARGEST:
         raise RunError.of(
             f"this file has {megabytes(len(content), decimals=0)}, more than {LARGEST // 10**6:,}",

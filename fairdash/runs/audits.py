@@ -1,6 +1,6 @@
 """Storage of audits with their plans and results.
 
-<home>/audits/<id>/spec.json   table, columns and allowed gap, fixed before results
+<home>/audits/<id>/spec.json   table, columns and allowed gap, stored before the results
 <home>/audits/<id>/model.onnx  the audited model, if there is one
 <home>/audits/<id>/result/     the result, as :meth:`fairdash.AuditResult.save` writes it
 
@@ -50,7 +50,7 @@ class AuditSpec(JobSpec):
     model
         The audited model; None if a column of prices is audited.
     source, created
-        See :class:`fairdash.runs.store.JobSpec`. Of the source, only the table is used, and not its roles.
+        See :class:`fairdash.runs.store.JobSpec`. Only the source's table is used, not its column roles.
     """
 
     plan: AuditPlan
@@ -84,7 +84,7 @@ class AuditJob(Job[AuditSpec]):
             result.save(folder)
 
     def read_result(self) -> AuditResult:
-        """Read the stored result; RunError if it is missing or can't be read."""
+        """Read the stored result; raise a RunError if the result is missing or can't be read."""
         folder = self._checked()
         try:
             return AuditResult.load(folder)
@@ -106,7 +106,7 @@ def create_audit(
 ) -> AuditJob:
     """Create an audit. Its plan is stored before a process can execute it.
 
-    `model` is the content of a model's file; it and the following parameters are those of
+    `model` is the content of a model's file; `model` and all later parameters have the same meaning as in
     :func:`fairdash.audit`. A StorageError is raised if the file is too large or can't be stored.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}

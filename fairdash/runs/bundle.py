@@ -2,17 +2,17 @@
 
 Bundle of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
-model.json          its card: data, roles, settings, seeds, versions, figures and limits
+model.json          its card: data, roles, settings, seeds, versions, results and limitations
 model_card.md       the card in words, under the field's headings
-load_model.py       a short script that loads it and predicts for a table
-README.txt          the same in plain words
+load_model.py       a short script that loads the model and predicts for a table
+README.txt          the contents of the bundle and how to use the model, in plain words
 
 Bundle of a tariff:
 tariff.xlsx, tariff.csv   the table of relativities, for :func:`fairdash.rate`
 glm.csv                   the tariff at λ = 0 with the same factors, for comparison
 tariff.json               its card
 model_card.md             the card in words
-README.txt                how to rate with it, in plain words
+README.txt                how to compute premiums from the table, in plain words
 
 Bundle of a repaired price:
 repaired_prices.csv   the price of each row before and after, by strength, with s at pricing and without
@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 BUNDLE = "bundle.zip"
 TARIFF, GLM, REPAIR = "tariff.csv", "glm.csv", "repair.csv"
 CARD = "model_card.md"
-#: File with the premiums of test rows, by the tariffs of the splits at the same λ. It is stored if the data
-#: have an existing price, and is used to judge a cap on changes of the price.
+#: File with the premiums of test rows, computed by each split's tariff at the same λ. It is stored if the
+#: data have an existing price, and is used to assess a cap on changes of this price.
 TESTED = "test_premiums.parquet"
-#: Version of the card's format. It is increased if a key changes its meaning.
+#: Version of the card's format, which increases when the meaning of a key changes.
 _FORMAT = 1
 _TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _ABOUT_FIGURES = (
@@ -159,7 +159,7 @@ def card_of(
     run
         Id of the run that executed the sweep.
     figures
-        Figures shown to the user, by name: numbers, texts, or None.
+        Results shown to the user, by name: numbers, texts, or None.
     """
     return {
         "fairdash_model": _FORMAT,
@@ -222,7 +222,7 @@ def card_of_repair(
     """Describe a repaired price as :func:`card_of` does; `figures` has a row per strength and use of s."""
     from fairdash.auditing.models.averages import (
         reach_in_words,
-    )  # imports measures that other cards don't need
+    )  # This import loads measures that other cards don't need.
 
     figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
@@ -305,7 +305,7 @@ def _lines(sentences: Sequence[str], *, first: str) -> str:
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
-    """Describe which models the figures on the page belong to."""
+    """Describe which models the results on the page belong to."""
     trained = sorted({0.0, *lams})
     if lam in trained:
         return f"models trained at lambda = {lam:g}"

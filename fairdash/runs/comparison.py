@@ -37,7 +37,7 @@ def parse_comparison(
         column.
     measure
         Id of the measure of dependence. By default, it is :data:`fairdash.evaluation.DEFAULT_MEASURE` or, if
-        the run has no figures for it, the first measure with figures.
+        the run has no results for it, the first measure with results.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Record of the uses of a run's holdout rows, and of their results.
+"""Record of each use of a run's holdout rows, and of the result of each use.
 
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
@@ -49,7 +49,7 @@ def confirm_run(
     """Confirm a selected point on a run's holdout rows, and store the result.
 
     If the same point has already been confirmed, the stored result is returned. The parameters are those of
-    :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective is that of the training.
+    :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective of the training is used.
 
     Raises
     ------

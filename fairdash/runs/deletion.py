@@ -1,8 +1,8 @@
 """Deletion of users' files and runs with all derived data, on request or after a retention period.
 
 Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
-searches and studies contain figures of the data. They are therefore deleted together with the file. If
-several users have stored the same file, a user deletes only their own copy and results.
+searches and studies contain results computed from the data. All of these are deleted together with the file.
+If several users have stored the same file, a user deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   exists during a deletion, so that an interrupted deletion is
                                              completed
@@ -119,7 +119,7 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 
 
 def made_in(*runs: Run) -> DerivedFiles:
-    """Return everything that is deleted with runs.
+    """Return everything that is deleted together with runs.
 
     These are the folders of the runs, models that were refitted from them, and tables and audits of their
     prices.
@@ -128,7 +128,7 @@ def made_in(*runs: Run) -> DerivedFiles:
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
-        # The id as it is written in spec.json: also models with damaged files are found by this text.
+        # The id as spec.json contains it: this text finds models even if their files are damaged.
         owner, quoted_id = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
         recipes = list(_sources_naming(quoted_id, owner))
         jobs[Run] += (run.folder,)
@@ -140,7 +140,7 @@ def made_in(*runs: Run) -> DerivedFiles:
 
 
 def what_goes(made: DerivedFiles) -> str:
-    """Return sentences that say what is deleted with runs."""
+    """Return sentences that state what is deleted together with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
     what = "this run" if n_runs == 1 else counted(n_runs, "run")
     models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
@@ -186,7 +186,7 @@ def _deleting(place: Path) -> Iterator[None]:
 
 
 def _delete_made(made: DerivedFiles) -> None:
-    """Delete everything, also entries of the queue; StorageError if a process does not stop."""
+    """Delete all derived data and their queue entries; raise a StorageError if a process does not stop."""
     queue_entries = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # If the disk is full, the queue can't be changed until the deletion has freed space.
     with suppress(StorageError):
@@ -267,19 +267,19 @@ def enforce() -> int:
 def keep_enforcing(
     *, seconds: float = SECONDS_BETWEEN, then: Callable[[], object] = lambda: None
 ) -> Callable[[], None]:
-    """Call :func:`enforce` now and then at intervals, in a thread of this process.
+    """Call :func:`enforce` immediately, then at regular intervals, in a thread of this process.
 
     Parameters
     ----------
     seconds
-        Interval.
+        Interval in seconds.
     then
         Function that is called after each call of :func:`enforce`.
 
     Returns
     -------
     callable
-        Ends it.
+        Function that ends the thread.
     """
     ended = threading.Event()
 
@@ -318,7 +318,7 @@ def _names(path: Path, words: str) -> bool:
     try:
         return words.encode() in path.read_bytes()
     except OSError:
-        # There is no file, or another process has deleted it.
+        # The file does not exist, or another process has deleted it.
         return False
 
 
@@ -335,7 +335,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
 
 
 def _owner_in(spec: Path) -> str | None:
-    """Return the owner of a job; None if the specification can't be read."""
+    """Return the owner of a job, or None if the specification can't be read."""
     try:
         return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
     except (OSError, ValueError, AttributeError, RecursionError):

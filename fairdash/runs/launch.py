@@ -59,7 +59,7 @@ def start_run(
             if not run.status.is_over and not run.is_cancelled():
                 break
         except RunError:
-            # A job that can't be read has this id.
+            # A job with damaged files already has this id, so the next id is tried.
             continue
     if not (run.folder / LOG).exists():
         note(run.folder, "asked for", who=owner, **_facts_of(source))
@@ -79,12 +79,12 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, own
 
 
 def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
-    """Queue a refit of a model on all rows; parameters as in :class:`fairdash.runs.models.ModelSpec`."""
+    """Queue a refit of a model on all rows, with parameters of :class:`fairdash.runs.models.ModelSpec`."""
     return enqueue(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
-    """Queue the audit of a price; parameters as in :func:`fairdash.runs.audits.create_audit`."""
+    """Queue the audit of a price, with the parameters of :func:`fairdash.runs.audits.create_audit`."""
     return enqueue(create_audit(source, plan, **asked))
 
 
@@ -108,7 +108,7 @@ def start_study(study: Study) -> StudyJob:
         write_whole(job.folder / SPEC, spec_text(study).encode())
         resume(job)
         return job
-    # If the process has not noticed a request to stop, it continues.
+    # If the process has not yet noticed the request to stop, it continues.
     withdraw_stop(job.folder)
     return enqueue(job) if state == QUEUED else job
 
@@ -123,7 +123,7 @@ def _facts_of(source: DatasetSource) -> dict[str, Any]:
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
-#: Time in seconds for which a process may still hold the lock of a job after it has recorded the end.
+#: Seconds for which a process may still hold the lock of a job after it has recorded the end of the job.
 SECONDS_TO_LEAVE = 5.0
 
 
@@ -133,8 +133,8 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
     Parameters
     ----------
     again
-        Whether to queue the job even if the queue says that a process has it, because it is known that none
-        has.
+        Whether to queue the job even if the queue states that a process is executing it, because the caller
+        knows that no process is.
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     preview_id = (
@@ -152,7 +152,7 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
 
 
 def cancel(job: Job[Any]) -> None:
-    """Request that a job stops before its next step; its process checks several times per second."""
+    """Request that a job stops before its next step; the job's process checks several times per second."""
     request_stop(job.folder)
     note(job.folder, "asked to stop", who=job.owner)
     queue.cancel(job.workflow_ids)
@@ -164,7 +164,7 @@ def resume(job: Job[Any]) -> None:
     if status.state == DONE:
         return
     try:
-        # With this lock, it is certain that the process of the job has ended.
+        # Holding this lock ensures that the process of the job has ended.
         with job.lock(seconds=SECONDS_TO_LEAVE):
             withdraw_stop(job.folder)
             note(job.folder, "gone on", who=job.owner)

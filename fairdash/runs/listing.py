@@ -51,7 +51,7 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
 
 
 def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
-    """Return the governance answers of the audit `first` or, without answers there, of the newest audit.
+    """Return the governance answers of the audit `first` or, if it has none, of the newest audit.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...],
     jobs, damaged = [], []
     for job in jobs_of(kind, owner=owner):
         try:
-            job.stored_status()  # raises RunError if the job can't be read
+            job.stored_status()  # This call raises a RunError if the job can't be read.
             jobs.append((job.spec.created, job.id, job))
         except RunError:
             damaged.append(job.id)

@@ -60,12 +60,12 @@ class ModelSpec(JobSpec):
     run
         Id of the run that executed the sweep.
     point
-        Method and weight λ ≥ 0. The weight may be between two weights of the plan.
+        Method and weight λ ≥ 0. The weight λ may be between two weights of the plan.
     figures
-        Figures of this model that were shown to the user, by name: numbers, texts, or None. The model card
-        contains them as estimates from the splits. Numbers that are not finite become None.
+        Results of this model that were shown to the user, by name: numbers, texts, or None. The model card
+        states these results as estimates from the splits. Numbers that are not finite become None.
     source, created
-        As in :class:`fairdash.runs.store.JobSpec`.
+        Same meaning as in :class:`fairdash.runs.store.JobSpec`.
     """
 
     plan: Sweep
@@ -101,7 +101,7 @@ def refit(
     RunError
         The training diverged.
     DataError, OptionError
-        As :meth:`fairdash.training.regressor.FairRegressor.fit`.
+        Raised in the same cases as by :meth:`fairdash.training.regressor.FairRegressor.fit`.
     """
     from sklearn.exceptions import ConvergenceWarning
 
@@ -145,7 +145,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     Raises
     ------
     DataError, OptionError
-        As :meth:`fairdash.tariff.model.FairTariff.fit`.
+        Raised in the same cases as by :meth:`fairdash.tariff.model.FairTariff.fit`.
     """
     import numpy as np
     from sklearn.exceptions import ConvergenceWarning
@@ -174,7 +174,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         tweedie_power=settings.tweedie_power,
         lam=spec.point.lam,
         alpha=alpha,
-        # The tariffs of the run, whose figures are shown with this tariff, have the same value.
+        # The tariffs of the run use the same value, and the page shows their results with this tariff.
         smooth=0.0,
         objective=plan.objective,
         balance=settings.balance,
@@ -220,7 +220,7 @@ class ModelJob(Job[ModelSpec]):
         return {BUNDLE: model_bundle(model, {**card, **more})}
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Read the tables of relativities at λ = 0 and the selected λ; RunError if they can't be read."""
+        """Read the relativities at λ = 0 and at the selected λ; raise a RunError if they can't be read."""
         from fairdash.tariff.files import read_tariff
 
         folder = self._checked()
@@ -243,12 +243,12 @@ class ModelJob(Job[ModelSpec]):
         return premiums
 
     def bundle(self) -> bytes:
-        """Return the zip file to download; RunError if it is missing or damaged."""
+        """Return the zip file to download; raise a RunError if it is missing or damaged."""
         return self.read_file(BUNDLE)
 
 
 def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
-    """Create a job that refits a model; parameters as in :class:`ModelSpec`."""
+    """Create a job that refits a model, with the parameters of :class:`ModelSpec`."""
     return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
 
 

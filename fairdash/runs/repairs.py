@@ -1,7 +1,7 @@
 """Storage of repairs of audited prices.
 
 <home>/repairs/<id>/spec.json   the audit whose price is repaired, and the sensitive attribute
-<home>/repairs/<id>/result/     the figures by strength of the repair, and the zip file to download
+<home>/repairs/<id>/result/     the results for each strength of the repair, and the zip file to download
 
 The other files are those of a run; see :mod:`fairdash.runs.store`.
 """
@@ -36,7 +36,7 @@ class RepairSpec(AuditSpec):
     plan
         Plan of the audit, restricted to one sensitive attribute.
     source, created
-        As in :class:`fairdash.runs.audits.AuditSpec`.
+        Same meaning as in :class:`fairdash.runs.audits.AuditSpec`.
     """
 
     audit: str
@@ -50,7 +50,7 @@ class RepairJob(Job[RepairSpec]):
     spec_kind: ClassVar[type] = RepairSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Repair the price; return the figures and the zip file (prices and model card), by name."""
+        """Repair the price; return the results and the zip file (prices and model card), by file name."""
         from fairdash.auditing.models.averages import repaired
         from fairdash.auditing.models.model_answers import priced
         from fairdash.auditing.table import AuditTable
@@ -70,11 +70,11 @@ class RepairJob(Job[RepairSpec]):
         return repair_files(figures, prices, {**card, "governance": answers})
 
     def figures(self) -> pd.DataFrame:
-        """Read the figures by strength of the repair; RunError if they are missing or damaged."""
+        """Return the results for each repair strength; raise a RunError if they are missing or damaged."""
         return pd.read_csv(io.BytesIO(self.read_file(REPAIR)))
 
     def bundle(self) -> bytes:
-        """Return the zip file to download; RunError if it is missing or damaged."""
+        """Return the zip file to download; raise a RunError if it is missing or damaged."""
         return self.read_file(BUNDLE)
 
 

@@ -25,7 +25,7 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain, to_plain
 
-#: Codes of the part of a split to which a row belongs. Rows after a window of time belong to no part.
+#: Parts of a split; a part's position is its code. Rows after a split's time window belong to no part.
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
@@ -68,7 +68,7 @@ _AS_IT_IS = tuple(
 )
 
 
-#: Tables that only some results have; then the arrays of the holdout rows.
+#: Names of tables that only some results have, and names of the arrays of the holdout rows.
 _OPTIONAL = ("references", "importance", "tuning")
 _OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
 
@@ -112,7 +112,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
     """Return the plan with the λ values of the trained models, which may have been selected by a pilot.
 
-    A ValueError is raised if their number differs from the plan.
+    A ValueError is raised if the plan has a different number of λ values.
     """
     if not plan.find_lams:
         return plan
@@ -123,7 +123,7 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write the arrays that are not None. They are not copied, because they may fill most of the memory."""
+    """Write the arrays that are not None, without copies, because the arrays may fill most of the memory."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -140,7 +140,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def read_result(folder: Path, plan: Sweep) -> SweepResult:
-    """Read a result that :func:`write_result` has written; UnreadableError if it can't be read."""
+    """Read a result that :func:`write_result` has written; raise an UnreadableError if it can't be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -189,7 +189,7 @@ def check_data(folder: Path, dataset: Dataset) -> None:
     try:
         trained_on = _json(path)["fingerprint"] if path.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError):
-        # The file is damaged, which functions that read the result report.
+        # The file is damaged; the functions that read the result report this later.
         return
     if trained_on not in ("", dataset.fingerprint):
         raise RunError.of(
@@ -237,15 +237,15 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
     Raises
     ------
     StorageError
-        The file can't be written. Its content is unchanged.
+        The file can't be written; its content is unchanged.
     """
     before = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
     except OSError as error:
-        # An incomplete line is removed, because it would damage the next line. If this also fails, nothing
-        # has been written.
+        # An incomplete line is removed, because it would damage the next line. If the removal also fails,
+        # nothing has been written.
         with suppress(OSError):
             os.truncate(path, before)
         raise write_error(error) from error

@@ -46,7 +46,7 @@ from fairdash.utils.text import CROSS
 
 #: Upper limits of the numbers of λ values, models and rows. No real run or chart exceeds them.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
-#: Maximum bytes of a JSON file, and of a file that grows during the training.
+#: Maximum size in bytes of a JSON file, and of a file that grows during the training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
@@ -95,7 +95,7 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     Parameters
     ----------
     files
-        Map from paths in the folder of the run to contents. Their seals and hashes are already checked.
+        Map from paths in the folder of the run to contents. The files' seals and hashes are already checked.
     look
         Name of the folder with the results.
 
@@ -232,7 +232,7 @@ class _Result:
         return counts
 
     def _figures(self, name: str) -> tuple[pd.DataFrame, list[Cell]]:
-        """Return a table of figures with one row per model and part, and the measures in its columns."""
+        """Return a table of results with one row per model and part, and the measures in its columns."""
         try:
             frame, cells, values = untidy(self._table(name))
         except ValueError as error:
@@ -267,7 +267,7 @@ class _Result:
 
     def _frame(self, name: str) -> None:
         frame, self.cells = self._figures(name)
-        # A preview with tariffs has no figures for the training rows.
+        # A preview with tariffs has no results for the training rows.
         is_preview_of_tariffs = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
         wanted = {
             (*model, part)
@@ -395,7 +395,7 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Check the types of readable lines of the log. Unreadable lines are reported where it is shown."""
+    """Check the types of readable lines of the log. Unreadable lines are reported where the log is shown."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0
@@ -422,7 +422,7 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
 
 
 def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError with the text `what` unless each expected row occurs once, and no other row."""
+    """Raise a SchemaError with the text `what` unless the rows are exactly the expected rows, once each."""
     keys = _keys(frame, columns)
     require(set(keys) == wanted and len(keys) == len(wanted), what)
 

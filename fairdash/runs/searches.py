@@ -3,8 +3,8 @@
 <home>/searches/<id>/spec.json   what is searched, and in which data
 <home>/searches/<id>/result/     the result of the search
 
-The other files are those of a run; see :mod:`fairdash.runs.store`. Searches are no runs, because they have no
-models that users could inspect.
+The other files are those of a run; see :mod:`fairdash.runs.store`. Searches are not runs, because they have
+no models that users could inspect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SearchSpec(JobSpec):
     plan
         Plan of the search.
     source, created
-        As in :class:`fairdash.runs.store.JobSpec`.
+        Same meaning as in :class:`fairdash.runs.store.JobSpec`.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class SearchJob(Job[SearchSpec]):
             write_whole(folder / "about.json", json.dumps(about).encode())
 
     def read_result(self) -> SearchResult:
-        """Read the stored result; RunError if it is missing or can't be read."""
+        """Read the stored result; raise a RunError if the result is missing or can't be read."""
         folder = self._checked()
         try:
             about = json.loads((folder / "about.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""State of a job: its progress and its outcome. The process of the job writes them, and pages read them.
+"""State of a job: its progress and its outcome. The process of the job writes the state, and pages read it.
 
 <job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fairdash.runs.store import Job
 
 #: The remaining time is estimated from the pace over two periods: the last 60 and the last 180 seconds. A
-#: pace needs at least 3 seconds; it replaces the initial estimate after a tenth of the work. The initial
-#: estimate from the plan may be wrong by 30 %.
+#: pace is measured over at least 3 seconds; it replaces the initial estimate after a tenth of the work. The
+#: initial estimate from the plan may be wrong by 30 %.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
 _LEAST = 1e-9
 #: If a result can't be written, fairdash tries again every second for ten minutes, with the result in memory.
@@ -59,7 +59,7 @@ class RunStatus:
     message
         Reason of the failure, for the user.
     before
-        Number of jobs that precede it in the queue.
+        Number of jobs that precede this job in the queue.
     """
 
     state: str
@@ -80,7 +80,7 @@ class RunStatus:
 
 
 def read_status(folder: Path) -> RunStatus:
-    """Read the status of a job; OSError or ValueError if it can't be read."""
+    """Read the status of a job; raise an OSError or a ValueError if the status can't be read."""
     return from_plain(RunStatus, read_sealed(folder / STATUS))
 
 
@@ -180,7 +180,7 @@ class JobContext:
             self._write(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest estimate of the remaining seconds; None without an estimate.
+        """Return the lowest and the highest estimate of the remaining seconds, or None without an estimate.
 
         The estimates come from the pace of the last minutes. Until enough of the work is completed, the
         initial estimate is also used.

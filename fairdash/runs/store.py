@@ -74,7 +74,7 @@ MAX_NAME = 80
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """Fields of the specifications of all jobs on a data set.
+    """Fields that the specifications of all jobs on a data set contain.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Job(Generic[Spec]):
     queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
-        """Open the job; RunError if the owner has no job with this id.
+        """Open the job; raise a RunError if the owner has no job with this id.
 
         If `owner` is None, the job may belong to any owner, which worker processes and deletions need. Pages
         and commands pass an owner.
@@ -195,7 +195,7 @@ class Job(Generic[Spec]):
 
     @property
     def spec(self) -> Spec:
-        """Specification of the job, which is cached; RunError if its file can't be read."""
+        """Specification of the job, which is cached; a RunError is raised if the file can't be read."""
         try:
             path = self.folder / SPEC
             about = path.stat()
@@ -206,27 +206,27 @@ class Job(Generic[Spec]):
 
     @property
     def status(self) -> RunStatus:
-        """Progress or outcome of the job; RunError if its file can't be read."""
+        """Progress or outcome of the job; a RunError is raised if the file can't be read."""
         return current_status(self)
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """Status of a job that has ended; else None. No process may be working on the job."""
+        """Status of a job that has ended, otherwise None. No process may be working on the job."""
         status = self.stored_status()
-        # The process may have ended after it stored the complete result and before it recorded this.
+        # The process may have ended after it stored the complete result and before it recorded the outcome.
         if not status.is_over and (self.folder / RESULT).is_dir():
             return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:
-        """Return the status in the file; RunError if it can't be read."""
+        """Return the status in the file; raise a RunError if the file can't be read."""
         try:
             return read_status(self.folder)
         except (OSError, ValueError, RecursionError) as error:
             raise self.damaged(STATUS) from error
 
     def lock(self, *, seconds: float = 0.0) -> AbstractContextManager[Any]:
-        """Return the lock that a working process holds; it raises filelock.Timeout after `seconds`."""
+        """Return the lock of the working process; waiting for it raises filelock.Timeout after `seconds`."""
         return lock(self.folder, seconds=seconds)
 
     def is_cancelled(self) -> bool:
@@ -265,14 +265,14 @@ class Job(Generic[Spec]):
                 write_whole(folder / name, files[name])
 
     def read_file(self, name: str) -> bytes:
-        """Read a file of the result; RunError if it is missing or damaged."""
+        """Read a file of the result; raise a RunError if the file is missing or damaged."""
         try:
             return (self._checked() / name).read_bytes()
         except OSError as error:
             raise self.damaged(name) from error
 
     def _checked(self, name: str = RESULT) -> Path:
-        """Return the folder of the result; RunError if a file was changed."""
+        """Return the folder of the result; raise a RunError if a file was changed."""
         folder = self.folder / name
         try:
             check(folder)
@@ -296,7 +296,7 @@ def spec_text(spec: object) -> str:
 
 
 def parse_spec(kind: type[Spec], text: str) -> Spec:
-    """Read a specification from text of :func:`spec_text`; ValueError or FairdashError if it is damaged."""
+    """Read the text of :func:`spec_text`; raise a ValueError or a FairdashError if the text is damaged."""
     content = open_sealed_text(text)
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
 
@@ -325,7 +325,7 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """Name that the user has given to the run, or "". It is not part of the evidence."""
+        """Name that the user has given to the run, or "". The name is not part of the evidence."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
@@ -333,7 +333,7 @@ class Run(Job[RunSpec]):
             return ""
 
     def rename(self, name: str) -> None:
-        """Rename the run, or remove its name; OptionError if it is too long or not printable."""
+        """Set or remove the name of the run; raise an OptionError if it is too long or not printable."""
         write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
     @property
@@ -357,7 +357,7 @@ class Run(Job[RunSpec]):
 
     @property
     def available_plan(self) -> Sweep:
-        """Plan of the available result. Its weights λ are those before a pilot has selected others."""
+        """Plan of the available result, with the weights λ from before a pilot selected other weights."""
         spec = self.spec
         return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
@@ -377,7 +377,7 @@ class Run(Job[RunSpec]):
     def read_result(self) -> SweepResult:
         """Read the result or, if it does not exist, the preview; add a note if defaults have changed.
 
-        A RunError is raised if neither exists or can be read.
+        If neither exists, or if the file is damaged, a RunError is raised.
         """
         try:
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)

@@ -65,7 +65,7 @@ def create_study(study: Study) -> StudyJob:
 
 
 def find_study(study: Study) -> StudyJob | None:
-    """Return the job of a study if a user has already requested it, else None."""
+    """Return the job of a study if a user has already requested the study, otherwise None."""
     try:
         return StudyJob(study.key)
     except RunError:

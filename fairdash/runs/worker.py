@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #: Estimated number of copies of the table that a process holds in memory, besides the predictions of all
 #: models.
 TABLES_IN_MEMORY = 4
-#: The speed of n processes is n to this power, because they share caches and memory.
+#: Exponent: n processes are n ** PACE times as fast as one, because they share caches and memory.
 PACE = 0.7
 #: Several processes are used only if the training takes longer than this number of seconds on a slow core,
 #: because a process takes seconds to start.
@@ -82,8 +82,8 @@ def work_at(
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
             if not (job.folder / SPEC).is_file():
-                # The job was deleted while this process started. The lock has created the folder again, which
-                # is empty.
+                # The job was deleted while this process started. Acquiring the lock has created an empty
+                # folder.
                 shutil.rmtree(job.folder, ignore_errors=True)
                 return 1
             if job.status_if_over is not None:
@@ -97,7 +97,7 @@ def work_at(
 
 
 def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
-    """Return the owner's job with this id, of any kind; RunError if there is none."""
+    """Return the owner's job with this id, of any kind; raise a RunError if no such job exists."""
     return next((kind for kind in WORK if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
@@ -111,7 +111,7 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
     except FairdashError as error:
         context.end(FAILED, str(error))
     except Exception as error:
-        # The process catches all errors here: the log gets the traceback, and the user gets its number.
+        # The process catches all errors here: the log gets the traceback, and the user gets an error number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
         why = f"Unexpected error, logged as {error_id}."
@@ -250,7 +250,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return functions for a run's executor and its number of processes; None if one process suffices."""
+    """Return functions for a run's executor and number of processes, or None if one process suffices."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec
@@ -269,7 +269,7 @@ def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def processes_for(dataset: Dataset, plan: Sweep) -> int:
-    """Return the number of processes for a run, which cores and memory limit; a short run has one."""
+    """Return the number of processes for a run, limited by cores and memory; a short run uses one process."""
     if os.environ.get("FAIRDASH_NO_STANDBY") or not is_worth_sharing(dataset, plan):
         return 1
     numbers = TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows

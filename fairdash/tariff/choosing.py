@@ -223,7 +223,7 @@ def require_fixed(
     terms
         Terms of a tariff; only fixed terms are checked.
     numbers
-        Row numbers, from 0, that messages use for the rows of `table`, or None for positions in `table`.
+        Numbers, from 0, by which messages name the rows of `table`; None stands for positions in `table`.
     """
     problems = unrated_problems(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],

@@ -106,7 +106,7 @@ def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tup
 def _fit_shape(
     x: Array, y: Array, weight: Array, *, loss: Loss, shape: Shape, start: Array | None
 ) -> tuple[Array, int]:
-    """Fit a GLM with shaped curves by Newton's method; return (P + 1,) coefficients and the number of steps.
+    """Fit a GLM with smooth or monotone curves; return (P + 1,) coefficients and the number of Newton steps.
 
     Newton's method minimises half the mean deviance plus half the shape penalty; both are convex. The method
     starts from `start` (P + 1,), or from the constant model. The last column of x (n, P + 1) consists of

@@ -372,7 +372,7 @@ def _rows_in_words(invalid: pd.Series) -> str:
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the factor that `rows` describe, and the order that sorts `rows` like the factor's values."""
+    """Return the factor that `rows` describe, and the order of `rows` that matches the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     present = rows[rows["kind"] != MISSING]
     kinds = present["kind"].unique()

@@ -101,7 +101,7 @@ class Shape:
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # The matrix of values per coefficient, without the value of missing cells.
+                # This matrix maps coefficients to values, without the value of missing cells.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     differences = np.diff(values, 2, axis=0)
@@ -149,7 +149,7 @@ class Shape:
         return self.violation_weight * violated.T @ violated
 
     def exact(self, beta: Array) -> Array:
-        """Return β (..., P + 1) without violations: steps that are negative or below `MIN_STEP` become 0."""
+        """Return β (..., P + 1) with allowed steps: steps that are negative or below `MIN_STEP` become 0."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < MIN_STEP] = 0.0

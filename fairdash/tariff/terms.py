@@ -222,7 +222,7 @@ class Factor:
         return np.column_stack([steps, missing]) if self.has_missing else steps
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); the base, or first breakpoint, has 0."""
+        """Return values (K, n_values) from coefficients (K, width); the base or first breakpoint gets 0."""
         if self.kind == FIXED:
             return np.tile(np.log(self.relativities), (len(coefficients), 1))
         if self.kind != BREAKPOINT:
@@ -293,7 +293,7 @@ class Interaction:
         return (self.places(table)[:, None] == self.used).astype(float)
 
     def values(self, coefficients: Array) -> Array:
-        """Return values (K, n_values) from coefficients (K, width); pairs without a coefficient have 0."""
+        """Return values (K, n_values) from coefficients (K, width); value 0 if a pair has no coefficient."""
         values = np.zeros((len(coefficients), len(self.shares)))
         values[:, self.used] = coefficients
         return values
