@@ -28,7 +28,7 @@ def run(argv, path):
     parts.run(parser, [str(each) for each in argv], work, means, path, by="table")
 
 
-def test_benchmark_parts_combine_to_the_results_of_a_single_process(tmp_path):
+def test_results_of_a_benchmark_run_in_parts_equal_those_of_a_single_process(tmp_path):
     run([], tmp_path / "whole.csv")
     files = [tmp_path / f"{k}.csv" for k in range(4)]
     for k, (name, first) in enumerate([("crime", 0), ("crime", 2), ("motor", 0), ("motor", 2)]):

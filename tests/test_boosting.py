@@ -25,7 +25,7 @@ def test_boosted_trees_with_equal_weights_predict_as_scikit_learn_does(rows):
     np.testing.assert_allclose(own.predict(x), theirs.predict(x), rtol=1e-9)
 
 
-def test_boosted_trees_with_unequal_weights_compute_no_weighted_percentiles_and_predict_nearly_the_same(rows):
+def test_boosted_trees_with_unequal_weights_predict_nearly_as_scikit_learn_does(rows):
     x, y, weight = rows
     before = x.copy()
     with patch(
@@ -57,7 +57,7 @@ def test_binning_preserves_order_ties_missing_cells_and_few_valued_columns():
     np.testing.assert_array_equal(in_bins(few.copy(), 20), few)
 
 
-def test_columns_of_few_values_have_few_bins_and_the_same_trees():
+def test_columns_with_few_distinct_values_get_few_bins_without_a_change_of_predictions():
     rng = np.random.default_rng(0)
     x = (rng.random((200, 400)) < 0.3).astype(float)
     y = x[:, 0] + rng.normal(size=200)

@@ -91,7 +91,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
-def test_a_record_survives_a_round_trip_through_json(record: object) -> None:
+def test_a_record_is_unchanged_after_conversion_to_json_and_back(record: object) -> None:
     text = json.dumps(to_plain(record))
     assert from_plain(type(record), json.loads(text)) == record
 

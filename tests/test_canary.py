@@ -223,7 +223,9 @@ def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
     return template[1]
 
 
-def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: UploadSource) -> None:
+def test_the_button_delete_it_now_removes_every_trace_of_the_data(
+    home: Path, everything: UploadSource
+) -> None:
     source, other = everything, keep_upload(b"a,b\n1,2\n", name="other.csv")
     kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
     running = start_run(source, ENDLESS)
@@ -343,7 +345,7 @@ def test_remains_of_a_killed_upload_are_deleted_after_an_hour(home: Path) -> Non
     assert with_canary(home) == set()
 
 
-def test_a_file_in_use_again_survives_a_pending_deletion(home: Path) -> None:
+def test_a_file_used_by_a_new_run_is_kept_despite_a_pending_deletion(home: Path) -> None:
     source = upload(table())
     mark = home / "uploads" / f"{source.sha256}.deleting"
     mark.touch()

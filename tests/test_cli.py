@@ -186,7 +186,7 @@ def policies(tmp_path):
     return path, frame
 
 
-def test_every_role_loss_and_split_has_an_option(policies, command):
+def test_every_role_loss_and_kind_of_split_has_a_command_line_option(policies, command):
     told = ["--file", policies[0], *"--predict claims --sensitive age --sensitive income".split()]
     told += "--exposure years --price old_price --group policy --time year".split()
     found = json.loads(command("sweep", *told, *QUICK, "--json"))
@@ -208,7 +208,7 @@ def test_every_role_loss_and_split_has_an_option(policies, command):
 @pytest.mark.parametrize(
     ("called", "name"), [("fairdash.exe", "fairdash"), ("/x/fairdash/__main__.py", "python -m fairdash")]
 )
-def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, command):
+def test_help_shows_the_command_name_with_which_it_was_called(called, name, monkeypatch, command):
     monkeypatch.setattr(sys, "argv", [called])
     assert command("--help").startswith(f"Usage: {name} COMMAND")
 
@@ -301,7 +301,7 @@ def printed_in(encoding: str, arguments: list[str], monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_an_audit_is_written_in_any_encoding(encoding, tmp_path, monkeypatch):
+def test_the_audit_command_prints_its_answers_in_any_terminal_encoding(encoding, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, 300)
     table = pd.DataFrame({"price": 100.0 + age, "λé日": age, "claims": rng.poisson(1, 300) * 90.0})

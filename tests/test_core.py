@@ -36,7 +36,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_help_and_measures_work_with_the_core_alone(core, prices, tmp_path) -> None:
+def test_help_and_measures_work_in_an_installation_without_extras(core, prices, tmp_path) -> None:
     code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
@@ -57,7 +57,9 @@ def test_every_extra_installs_the_packages_named_for_it() -> None:
         assert {package, along.get(package)} & brought[extra]
 
 
-def test_the_core_audits_with_trees_and_writes_a_zip_without_figures(core, prices, tmp_path) -> None:
+def test_an_installation_without_extras_audits_with_trees_and_writes_a_zip_without_figures(
+    core, prices, tmp_path
+) -> None:
     columns = (*AUDITED, "--outcome", "cost", "--json")
     questions = ("--question", "1", "--question", "6", "--question", "8", "--out", "evidence.zip")
     done = run_core(core, "audit", str(prices), *columns, *questions, folder=tmp_path)

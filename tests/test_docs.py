@@ -164,7 +164,7 @@ def test_documents_state_the_correct_number_of_audit_questions(page):
     assert {*re.findall(r"(\w+) questions", read(page))} & {*words.values()} == {words[len(QUESTIONS)]}
 
 
-def test_the_guide_passages_on_displayed_and_tested_values_match_the_benchmark_results():
+def test_the_guide_states_the_benchmark_results_on_displayed_and_tested_values():
     from benchmarks.estimator_tables import judged, told_apart
 
     for name, said in (("shown", told_apart()), ("judged", judged())):
@@ -233,7 +233,7 @@ def test_the_tariff_page_states_the_measured_deviances_and_the_effect_of_smoothi
     assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
 
 
-def test_the_tariff_page_states_where_rivals_beat_the_default():
+def test_the_tariff_page_states_where_other_tariff_models_beat_the_default():
     from benchmarks.tariff_rivals import page_table, rivals_of
 
     table, page = committed("tariff_rivals"), read("docs/tariff.md")

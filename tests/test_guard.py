@@ -86,7 +86,7 @@ def test_requests_from_a_foreign_origin_are_refused_without_dns_lookups(server, 
 
 
 @pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
-def test_requests_to_loopback_names_are_answered_with_framing_forbidden(server: str, host: str) -> None:
+def test_responses_to_requests_for_loopback_names_forbid_framing(server: str, host: str) -> None:
     # Streamlit would serve its metrics to everybody, so they are off by default.
     for road, wanted in (("a page", 200), ("metrics", 403), ("health", 200), ("the websocket", 101)):
         status, headers = ask(server, road, host=host, origin=f"http://{host}")

@@ -49,7 +49,7 @@ def test_a_cell_with_line_breaks_stays_in_its_csv_row(end: str) -> None:
 
 
 @pytest.mark.bad_input(52)
-def test_tables_are_exported_by_one_escaping_function() -> None:
+def test_all_csv_files_and_downloads_are_made_by_functions_that_escape_their_content() -> None:
     """One function writes all CSV files and one offers all downloads; both escape their content."""
     ways = {
         # The escapes of a tariff's cells that look like formulas are removed when the tariff is read again.

@@ -70,7 +70,7 @@ NOT_IN_A_PAGE += (ast.comprehension, ast.Try, ast.BinOp)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_script_only_arranges_ui_parts(path):
+def test_a_page_script_is_short_and_imports_only_ui_code(path):
     assert {name.split(".")[0] for name in _imports(path)} <= {"__future__", "streamlit", "fairdash"}
     assert all(name.startswith("fairdash.ui.") for name in _imports(path) if name.startswith("fairdash."))
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -165,7 +165,7 @@ def is_there(name: str) -> bool:
     return False
 
 
-def test_references_in_docstrings_exist() -> None:
+def test_names_referenced_in_docstrings_exist() -> None:
     named = {
         (path.relative_to(ROOT).as_posix(), name)
         for path in (ROOT / "fairdash").rglob("*.py")

@@ -60,7 +60,7 @@ def test_claim_counts_given_with_a_premium_are_reported_as_counts():
     assert "same unit of money" not in remark
 
 
-def test_command_report_and_filing_show_the_note_on_units_before_the_verdict(tmp_path, capsys):
+def test_the_note_on_units_precedes_the_verdict_in_command_output_report_and_filing(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
     roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"
     path = tmp_path / "e.zip"
@@ -160,7 +160,7 @@ def test_large_tables_are_audited_on_a_sample_of_whole_policies_and_a_note_state
     assert some.to_dict() == fd.audit(table, **options, groups="policy").to_dict()
 
 
-def test_reading_named_columns_of_a_parquet_file_with_repeated_names_selects_the_right_ones() -> None:
+def test_the_requested_columns_are_read_from_a_parquet_file_with_duplicate_column_names() -> None:
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_arrays([pa.array([k] * 2) for k in range(4)], names=list("xaya")), buffer)
     frame, _ = fd.read_table(buffer.getvalue(), number_names=True, columns=["a", "y"])

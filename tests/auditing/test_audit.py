@@ -32,7 +32,7 @@ def policies(n: int = 800, *, slope: float = 0.1, seed: int = 0, noise: float = 
     return frame.assign(claims=price * rng.gamma(2, 0.5, n), new=price * (1 - 0.05 * z))
 
 
-def test_the_verdict_is_below_without_a_link_and_undecided_for_few_noisy_rows():
+def test_the_verdict_is_below_threshold_for_independence_and_undecided_for_few_noisy_rows():
     asked = {"price": "premium", "sensitive": "age", "questions": [1]}
     assert fd.audit(policies(3000, slope=0, noise=0.02), **asked, max_gap=0.1).verdict == "below"
     noisy = fd.audit(policies(200, slope=0, noise=0.6), **asked)
@@ -59,7 +59,7 @@ def test_the_primary_criterion_can_be_chosen(criterion):
     assert result.verdict != "none"
 
 
-def test_totals_over_the_exposure_are_divided_by_the_exposure():
+def test_columns_named_as_totals_are_divided_by_the_exposure():
     frame = policies(400).assign(years=2.0)  # so that the quotient has the same last bit
     rates = fd.audit(frame, **ROLES, questions=[1, 3, 5, 7])
     sums = frame.assign(claims=2 * frame["claims"])
@@ -67,7 +67,7 @@ def test_totals_over_the_exposure_are_divided_by_the_exposure():
     assert_allclose(totals.measures["value"], rates.measures["value"], rtol=1e-6)
 
 
-def test_notes_point_out_likely_totals_and_count_negative_losses():
+def test_notes_report_columns_that_are_probably_totals_and_the_number_of_negative_losses():
     frame = policies(400)
     recovered = np.where(np.arange(400) % 4, 0.0, 900.0)
     recovered[:3] = -50.5
@@ -125,7 +125,7 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     )
 
 
-def test_each_question_is_implemented_in_a_file_of_at_most_two_questions():
+def test_no_source_file_implements_more_than_two_audit_questions():
     assert list(QUESTIONS) == list(range(1, len(QUESTIONS) + 1))
     files = [each.implementation.partition(":")[0] for each in QUESTIONS.values()]
     assert max(files.count(name) for name in files) <= 2
@@ -136,7 +136,7 @@ def test_each_question_is_implemented_in_a_file_of_at_most_two_questions():
     assert {10} == QUESTIONS_OF_BOTH_PRICES
 
 
-def test_every_figure_of_an_audit_shows_a_table_of_a_question_or_of_a_comparison():
+def test_every_figure_of_an_audit_plots_a_table_of_the_audit_or_of_its_comparison():
     tables = {name for each in QUESTIONS.values() for name in each.tables}
     measures = {f"measures_{number}" for number in QUESTIONS}
     assert set(FIGURES) <= tables | measures | {"moved_curve"}

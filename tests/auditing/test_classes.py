@@ -47,7 +47,7 @@ def along(column: str, table: pd.DataFrame | None = None, **more: object) -> Aud
     return fd.audit(frame() if table is None else table, **(ROLES | {"sensitive": column} | more))
 
 
-def test_an_audit_along_classes_gives_their_mean_prices() -> None:
+def test_an_audit_of_a_class_attribute_reports_the_mean_price_of_each_class() -> None:
     regions = along("region", questions=[1, 2])
     own = AuditTable.of(frame(), regions.plan.columns)
     each = by_group(own.price, own.sensitive.astype(int), own.classes, own.weight)
@@ -80,7 +80,7 @@ def test_the_interval_of_a_class_with_few_rows_uses_students_t_distribution() ->
 
 
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))
-def test_false_verdicts_on_classes_are_as_rare_as_stated(gap: float) -> None:
+def test_the_error_rate_of_verdicts_on_class_attributes_is_within_the_stated_limit(gap: float) -> None:
     """Without a gap, "above" is a false verdict; if the gap equals δ, both "above" and "below" are false."""
     shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
     for seed in range(40):

@@ -58,7 +58,9 @@ def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_p
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
 
-def test_a_missing_earlier_audit_is_refused_before_anything_is_computed(table, capsys, monkeypatch):
+def test_a_missing_file_of_an_earlier_audit_is_reported_before_anything_is_computed(
+    table, capsys, monkeypatch
+):
     earlier = str(table.parent / "earlier.zip")
     for module in (auditing, audit_module):
         monkeypatch.setattr(module, "carry_out", None)

@@ -57,7 +57,7 @@ def planted() -> fd.AuditResult:
         return audited(dear(people(), *TWO), TWO, questions=[1, 2])
 
 
-def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
+def test_with_three_attributes_independence_is_tested_for_every_pair_and_the_triple():
     three = ["age", "income", "sex"]
     result = audited(dear(people(), *three), three)
     found = verdicts(result)
@@ -68,7 +68,7 @@ def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
     assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
 
 
-def test_the_gap_of_a_coverage_compares_the_combinations_of_attributes():
+def test_gaps_by_insurance_coverage_are_computed_between_combinations_of_attributes():
     table = people()
     table = dear(table, *TWO).where(table["zone"] == "a", table).assign(claims=table["price"])
     table["claims"] *= np.random.default_rng(1).gamma(2, 0.5, len(table))

@@ -153,7 +153,7 @@ def test_no_table_shows_a_group_of_fewer_than_20_rows():
     assert {name: rows for name, rows in fewest.items() if not rows >= MIN_SHOWN} == {}
 
 
-def test_evidence_that_was_altered_is_not_read(files, tmp_path):
+def test_altered_evidence_is_refused(files, tmp_path):
     altered = files["audit.json"].replace(b'"below"', b'"above"').replace(b"0.1", b"0.2")
     packed(tmp_path / "evidence.zip", files | {"audit.json": altered})
     with pytest.raises(StorageError, match=r"audit\.json .* does not match its plan\.json"):

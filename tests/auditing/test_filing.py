@@ -68,9 +68,7 @@ def test_labels_that_do_not_fit_along_an_axis_are_rotated():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("template", few(TEMPLATES, "nydfs"))
-def test_a_filing_prints_every_heading_of_its_rule_with_text_or_a_mark_of_missing_text(
-    template, browser, tmp_path
-):
+def test_a_filing_prints_every_heading_of_its_rule_and_marks_missing_text(template, browser, tmp_path):
     from pypdf import PdfReader
 
     rule = TEMPLATES[template]

@@ -51,7 +51,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
 
 
-def test_trees_explain_the_same_share_of_the_price_without_torch_and_shap(monkeypatch):
+def test_trees_explain_the_same_share_of_the_price_with_and_without_torch_and_shap(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
     surrogate = fit_trees(PRICE_TREES, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
@@ -62,7 +62,7 @@ def test_trees_explain_the_same_share_of_the_price_without_torch_and_shap(monkey
     assert shares.empty
 
 
-def test_networks_explain_a_price_out_of_fold_on_a_sample_and_do_not_explain_noise():
+def test_networks_predict_a_price_out_of_fold_on_a_sample_and_do_not_predict_noise():
     table = table_of(policies().drop(columns="y")).sampled(900)
     assert 600 < table.n < 1500
     told = networks_out_of_fold(table, table.price, table.sensitive, random_state=0)
@@ -109,7 +109,7 @@ def test_proxy_discrimination_equals_a_hand_calculation():
 
 
 @pytest.mark.variant
-def test_five_estimated_premiums_are_close_to_their_closed_forms():
+def test_estimates_of_the_five_premiums_are_close_to_their_closed_forms():
     rng = np.random.default_rng(0)
     n = 20_000
     s = rng.normal(size=n)

@@ -69,7 +69,7 @@ def test_the_audit_command_accepts_a_model_file(rows, tmp_path, monkeypatch, cap
     assert "Name the model's file" in capsys.readouterr().err
 
 
-def test_the_simulated_proxy_changes_the_model_price_most_and_by_the_amount_computed_by_hand(rows):
+def test_the_effect_of_the_simulated_proxy_is_the_largest_and_equals_a_hand_calculation(rows):
     result = fd.audit(rows, model=by_hand, customer=7, **ASKED)
 
     def typical(values):

@@ -112,7 +112,7 @@ def test_rows_that_a_model_cannot_price_are_refused_with_the_cause(rows, name, c
         priced_by(name, frame, columns=columns)
 
 
-def test_outputs_are_chosen_by_name(rows):
+def test_an_output_of_a_model_is_chosen_by_name(rows):
     # The first output of this file was compared with the library above.
     assert (priced_by("two_targets", rows, output="variable[1]")[0] < 0).all()
     for output, words in (("output_probability", "which is not a price"), ("p", "it has no output “p”")):
@@ -137,7 +137,7 @@ def test_unsupported_model_files_are_refused_with_their_format(content, words):
     assert "onnxruntime" not in str(caught.value).lower()
 
 
-def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_received(rows):
+def test_an_exception_in_a_model_is_reported_with_its_message_and_the_input_columns(rows):
     def fails(_):
         raise TypeError("expects a DMatrix")
 
@@ -196,7 +196,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
             read_model(refused, table=list(rows))
 
 
-def test_no_exported_model_is_misread_without_notice_and_the_page_lists_how_each_is_read():
+def test_no_exported_model_is_misread_silently_and_the_page_shows_the_stored_results():
     table = pd.read_csv(RESULTS)
     assert len(table) >= 90
     assert not table["read"].str.contains("silent").any()

@@ -18,7 +18,7 @@ from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_learned import table_of
 
 
-def test_amounts_along_the_attribute_equal_a_hand_calculation():
+def test_amounts_by_attribute_value_equal_a_hand_calculation():
     n = 400
     s = np.repeat([1.0, 2.0], n // 2)
     frame = pd.DataFrame(
@@ -54,7 +54,7 @@ def test_a_simulated_overpriced_segment_ranks_first_and_random_segments_are_not_
     assert (found["rows"] >= 20).all()
 
 
-def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
+def test_a_small_segment_without_claims_is_not_reported_as_overcharged():
     rng = np.random.default_rng(1)
     n = 3000
     zone = np.where(np.arange(n) % 25 == 0, "small", "large")
@@ -85,7 +85,7 @@ def test_deviances_equal_those_of_scikit_learn():
 
 
 @pytest.mark.parametrize("n", [39, 150, 5000])
-def test_no_band_holds_fewer_than_20_rows(n):
+def test_every_band_has_at_least_20_rows(n):
     rng = np.random.default_rng(n)
     for x in (rng.normal(size=n), rng.integers(0, 7, n).astype(float), np.full(n, 3.0)):
         code = bands_of(x, rng.uniform(0.01, 1, n))
@@ -135,7 +135,7 @@ def test_large_losses_are_capped_and_a_note_states_the_effect(covers):
     np.testing.assert_allclose(own["loss_ratio"], sums["claims"] / sums["premium"], rtol=1e-10)
 
 
-def test_amounts_have_their_currency_and_unit_in_every_sentence(covers, tmp_path):
+def test_every_sentence_states_amounts_with_currency_and_period(covers, tmp_path):
     plain, named = asked(covers), asked(covers, currency="€", period="year")
     for one, other in zip(plain.answers, named.answers, strict=True):
         assert other.text.replace(" €", "") == re.sub("per unit( of exposure)?", "per year", one.text)

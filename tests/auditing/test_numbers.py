@@ -77,7 +77,7 @@ SEEDS = 6
 
 
 @pytest.mark.parametrize("price", few(PRICES, "price = μ", "compressed"))
-def test_a_loaded_or_compressed_price_neither_hides_nor_creates_a_gap_in_sufficiency(price):
+def test_scaling_or_compressing_prices_neither_hides_nor_creates_a_gap_in_sufficiency(price):
     none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
     assert none["sufficiency_above"] == none["residuals_above"] == 0
     assert none["sufficiency_found"] <= 2
@@ -86,7 +86,7 @@ def test_a_loaded_or_compressed_price_neither_hides_nor_creates_a_gap_in_suffici
     assert (none["autocalibration_found"] >= SEEDS - 2) == (price == "compressed")
 
 
-def test_verdicts_do_not_change_if_all_prices_are_multiplied_by_a_loading():
+def test_multiplying_all_prices_by_a_constant_does_not_change_the_verdicts():
     frame = sample(PRICES["price = μ"], planted="± 20 %", seed=0)
     loaded = verdicts(frame.assign(price=1.4 * frame["price"]))
     assert loaded == pytest.approx(verdicts(frame), nan_ok=True)
@@ -127,7 +127,7 @@ def test_an_outcome_that_nearly_copies_the_price_is_accepted():
 
 
 @pytest.mark.variant
-def test_the_verdict_above_is_as_rare_as_stated_when_the_gap_equals_the_threshold():
+def test_the_test_for_a_gap_above_the_threshold_keeps_its_level_if_the_gap_is_at_the_threshold():
     # Linear prices whose largest gap, between the means of both tails, equals δ.
     p = []
     for seed in range(200):

@@ -309,7 +309,7 @@ def test_the_models_command_describes_a_file_and_lists_what_the_file_does_not_sp
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-def test_the_audit_names_the_number_as_which_boosted_trees_price_a_missing_cell(library, rows):
+def test_the_audit_states_the_value_that_boosted_trees_substitute_for_a_missing_cell(library, rows):
     """LightGBM takes 0 and XGBoost the largest numbers, if no cell of the column was missing in the training."""
     boosting = pytest.importorskip(library)
     table = rows[["age", "power"]].astype(float)

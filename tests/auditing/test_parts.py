@@ -29,7 +29,7 @@ def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
     return frame if rows_each > 1 else frame.drop(columns="key")
 
 
-def test_named_features_are_used_with_a_note_even_if_they_add_up_to_the_price() -> None:
+def test_features_named_by_the_user_are_used_with_a_note_even_if_they_add_up_to_the_price() -> None:
     table = AuditTable.of(premiums(), columns_of("total", "age", features=["power", "tpl", "hull"]))
     assert list(table.features) == ["power", "tpl", "hull"]
     (note,) = table.notes
@@ -92,12 +92,12 @@ def test_equal_rows_are_spread_over_the_folds_regardless_of_their_outcome():
     assert (crowded["nunique"] >= 3).all()
 
 
-def test_the_number_of_units_does_not_depend_on_outcomes():
+def test_the_number_of_sampling_units_does_not_depend_on_outcomes():
     frame = tariff()
     assert table_of(frame).n_units == table_of(frame.assign(claims=1.0)).n_units == len(frame)
 
 
-def test_the_rows_of_a_policy_share_a_fold():
+def test_all_rows_of_a_policy_are_in_the_same_fold():
     frame = pd.concat([tariff(300).assign(policy=range(300))] * 3)
     table = table_of(frame, groups="policy", features=("a", "b"))
     assert pd.Series(table.deal).groupby(table.units).nunique().max() == 1

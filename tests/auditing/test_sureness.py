@@ -21,7 +21,7 @@ from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few
 
 
-def test_the_power_table_matches_the_verdicts_and_rows_without_the_attribute_are_reported():
+def test_the_power_table_matches_the_verdicts_and_missing_attribute_values_are_reported():
     frame = policies(900)
     frame.loc[frame["premium"] > 380, "age"] = np.nan
     result = fd.audit(frame, **ROLES, questions=[1, 9])
@@ -77,7 +77,7 @@ def noises(kind: str, rng: np.random.Generator, n: int):
 @pytest.mark.parametrize(
     "kind", few(["spread", "policies", "exposure", "levels"], "spread", "policies", "levels")
 )
-def test_the_p_value_for_the_hypothesis_of_no_gap_rejects_as_rarely_as_stated(kind):
+def test_the_test_of_the_hypothesis_of_no_gap_keeps_its_false_alarm_rate(kind):
     drawn = [noises(kind, np.random.default_rng(seed), 500) for seed in range(40)]
     found = [p_of_no_gap(y, s, **more) <= 0.05 for y, s, more in drawn]
     # Of 40 tests, 5 % are 2; 7 or more rejections have a probability of 1 / 300.

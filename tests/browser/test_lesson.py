@@ -99,7 +99,7 @@ def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", few(SCENES, "5"))
-def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(page, name) -> None:
+def test_a_lesson_chart_follows_the_slider_and_address_and_text_are_updated_on_release(page, name) -> None:
     scene = SCENES[name]
     title, trace = scene.drawn
     page.goto(f"/lesson?scene={name}&{scene.address}")
@@ -235,7 +235,7 @@ STRAYED = """() => {
 
 
 @pytest.mark.parametrize("name", few(SCENES, "3"))
-def test_all_marks_of_a_lesson_scene_stay_inside_the_chart_frame(page: Page, name: str) -> None:
+def test_all_points_and_lines_of_a_lesson_chart_stay_inside_the_chart_frame(page: Page, name: str) -> None:
     scene = SCENES[name]
     page.goto(f"/lesson?scene={name}")
     page.get_by_role("slider", name=scene.slider).wait_for()

@@ -39,7 +39,7 @@ def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_use
     ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
     ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
 ])  # fmt: skip
-def test_all_invalid_options_are_named_at_once(options: dict, columns: int) -> None:
+def test_all_invalid_options_of_a_data_set_are_reported_together(options: dict, columns: int) -> None:
     with pytest.raises(OptionError) as caught:
         load_dataset("household", **options)
     assert len(caught.value.problems) == columns
@@ -72,7 +72,7 @@ def test_household_cost_is_a_function_of_the_features_and_age_is_not_a_feature()
     assert "Age" not in dataset.features
 
 
-def test_a_seed_determines_the_table_and_an_option_changes_only_its_own_columns() -> None:
+def test_the_seed_determines_the_table_and_the_option_rooms_leaves_other_columns_unchanged() -> None:
     first, again, other = household(n=200), household(n=200), household(n=200, random_state=1)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     five = household(n=200, rooms=5)
@@ -144,7 +144,7 @@ def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(dataset_id
 
 
 @pytest.mark.data
-def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(real_data, monkeypatch):
+def test_a_file_supplied_by_the_user_is_stored_in_the_folder_of_the_data_set(real_data, monkeypatch):
     content = (real_data / "census" / COUNTY_FILE).read_bytes()
     monkeypatch.delenv("FAIRDASH_DATA")
     entry = CATALOGUE["census_county"]

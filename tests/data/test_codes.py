@@ -147,11 +147,11 @@ def test_a_rate_is_suggested_only_for_counts_with_an_exposure() -> None:
     ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True), ("result", [-2.5, 1.5, 3.0], False),
     ("colour", ["red", "blue", "red"], False),
 ])  # fmt: skip
-def test_totals_over_the_exposure_are_recognised_by_name_and_values(name, cells, *, expected):
+def test_columns_of_claim_totals_are_recognised_by_name_and_values(name, cells, *, expected):
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
 
-def test_a_rate_needs_an_exposure() -> None:
+def test_a_claim_rate_without_an_exposure_column_is_refused() -> None:
     with pytest.raises(DataError, match="an exposure is needed"):
         build_dataset(claims(), replace(ROLES, weight=None), name="claims")
 
@@ -168,7 +168,7 @@ def with_recoveries(n: int = 4000) -> pd.DataFrame:
     return frame.assign(ClaimAmount=cost)
 
 
-def test_a_total_not_divided_by_the_exposure_is_reported() -> None:
+def test_a_claim_total_that_is_not_divided_by_the_exposure_is_reported() -> None:
     dataset = build_dataset(with_recoveries(), replace(COSTS, rate=False), name="costs")
     assert any("looks like a total over the exposure" in note for note in dataset.notes)
     assert any("below zero in 10 rows" in note for note in dataset.notes)
@@ -177,7 +177,7 @@ def test_a_total_not_divided_by_the_exposure_is_reported() -> None:
     assert any("below zero in 10 rows" in note for note in alone.notes)
 
 
-def test_the_command_line_offers_three_treatments_of_amounts_below_zero(tmp_path: Path) -> None:
+def test_the_command_line_offers_three_treatments_of_negative_amounts(tmp_path: Path) -> None:
     frame = with_recoveries()
     frame.to_csv(tmp_path / "costs.csv", index=False)
     roles = {"predict": "ClaimAmount", "sensitive": ("DrivAge",), "exposure": "Exposure"}

@@ -140,7 +140,7 @@ def test_eurostat_keys_become_columns_and_flags_after_numbers_are_left_out() -> 
     assert "Flags after numbers are left out: p (39)." in " ".join(report.notes)
 
 
-def test_a_line_of_labels_below_the_column_names_is_left_out() -> None:
+def test_a_line_of_labels_or_units_below_the_header_is_left_out() -> None:
     names = "GEO_ID,NAME,S1901_E,S1901_M\nGeography,Area Name,Median income (dollars),Margin of Error\n"
     rows = "".join(
         f"860Z200US{k},ZCTA5 {k},{k * 5},{'-' if k == 10003 else 7}\n" for k in range(10001, 10041)
@@ -151,7 +151,7 @@ def test_a_line_of_labels_below_the_column_names_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("first", ["NA,NA,x", "#REF!,#REF!,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
-def test_a_first_row_of_missing_or_unknown_values_is_kept_as_data(first: str) -> None:
+def test_a_first_row_with_missing_or_unknown_values_is_data_and_not_a_header(first: str) -> None:
     rows = "".join(f"{20 + k},{300 + k},z\n" for k in range(30)) + "unknown,unknown,z\n"
     assert len(read_table(f"age,price,zone\n{first}\n{rows}".encode())[0]) == 32
 
@@ -188,7 +188,7 @@ def test_dates_written_as_numbers_are_reported_and_can_be_converted_to_an_age() 
     ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
     ("days since start date", range(18_934, 18_994), ""), ("cover", ["total", "partial"] * 30, ""),
 ])  # fmt: skip
-def test_columns_of_day_numbers_and_levels_that_are_totals_are_reported(
+def test_columns_of_day_numbers_and_categories_that_are_totals_are_reported(
     name: str, cells: object, words: str
 ) -> None:
     held = pd.Series(list(cells), name=name)

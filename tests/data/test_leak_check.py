@@ -127,7 +127,7 @@ def test_leaks_are_found_without_false_alarms_in_a_real_motor_portfolio(real_dat
     assert found.suspect == ()
 
 
-def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
+def test_the_tutorial_states_the_numbers_of_the_leak_study() -> None:
     root = Path(__file__).parents[2]
     table = pd.read_csv(root / "benchmarks/results/leak_tables.csv", keep_default_na=False)
     third = table[table["by"] == "third"]
@@ -199,7 +199,7 @@ def test_a_subtotal_and_its_components_are_all_found_in_any_column_order() -> No
         assert set(parts_of(table, "all", names)) == set(names)
 
 
-def test_components_of_a_price_are_excluded_or_reported_wherever_roles_are_chosen(premiums) -> None:
+def test_components_of_a_price_are_excluded_from_the_features_or_reported(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
     assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
     assert given.to_be_said == ("liability", "hull")

@@ -41,7 +41,7 @@ def test_the_step_down_corrected_p_values_follow_their_definition() -> None:
         assert together[j] == pytest.approx(max(before, single[j]))
 
 
-def test_the_hgr_of_a_category_equals_its_closed_form() -> None:
+def test_the_hgr_of_a_categorical_variable_equals_its_closed_form() -> None:
     """HGR of two variables with few levels is the second singular value of their normalised table."""
     rng = np.random.default_rng(5)
     law = rng.random((5, 4))

@@ -89,7 +89,7 @@ EITHER = "“a” stays text: its cells may have three decimals, or a thousands 
     *((f"a;b\n1{mark}234;2\n12{mark}345{mark}678,5;3\n7;4\n", THOUSANDS) for mark in " \u202f’"),
     ("a;b\n1,5;2\n2.5;3\n", "its decimal marks differ"),
 ])  # fmt: skip
-def test_numbers_that_can_be_read_in_two_ways_stay_text_and_are_pointed_out(text: str, words: str) -> None:
+def test_ambiguous_numbers_stay_text_and_are_reported(text: str, words: str) -> None:
     frame, report = read(text)
     assert pd.api.types.is_string_dtype(frame["a"])
     assert words in said(report)
@@ -101,7 +101,7 @@ def test_a_chosen_decimal_mark_that_differs_from_the_cells_is_reported() -> None
 
 
 @pytest.mark.bad_input(6, 7)
-def test_rows_of_another_width_are_refused_with_lines_and_widths() -> None:
+def test_rows_with_too_many_or_too_few_cells_are_refused_with_their_line_numbers() -> None:
     (problem,) = refused("a,b\n1,2,3\n4,5,6\n").problems
     assert ("the header has 2 cells" in problem.what, problem.lines) == (True, [2, 3])
     (problem,) = refused("a,b\n" + "1,2\n" * 10 + "1\n" + '"x\ny",2\n' + "1,2,3\n" * 7).problems
@@ -139,7 +139,7 @@ def test_duplicate_headers_are_listed_and_numbered_when_the_user_agrees() -> Non
 
 
 @pytest.mark.bad_input(14)
-def test_blank_headers_are_named_and_the_mapping_is_shown() -> None:
+def test_blank_headers_get_names_and_the_new_names_are_reported() -> None:
     frame, report = read(' age ,,cost,"column 2",\n1,2,3,4,5\n')
     assert list(frame) == ["age", "column 2_", "cost", "column 2", "column 5"]
     assert report.renamed == ((1, "age"), (2, "column 2_"), (5, "column 5"))

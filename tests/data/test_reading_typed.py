@@ -43,7 +43,7 @@ def test_a_parquet_table_is_read_exactly() -> None:
     assert said(report) == "Read as a Parquet file: 60 rows, 4 columns.\nNo cell is missing."
 
 
-def test_each_parquet_type_is_converted_to_its_meaning() -> None:
+def test_each_parquet_type_is_converted_to_the_matching_pandas_type() -> None:
     table = pa.table(
         {
             "small": pa.array([1, None, 3], pa.int8()),
@@ -180,7 +180,7 @@ def test_the_first_visible_sheet_is_read_and_the_others_are_named() -> None:
 
 @pytest.mark.bad_input(22)
 @pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/sharedStrings.xml"])
-def test_xml_entities_are_refused_wherever_they_stand(part: str) -> None:
+def test_xml_entities_in_any_part_of_a_workbook_are_refused(part: str) -> None:
     declared = '<!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]>'
     text = f'{HEAD}{declared}<worksheet xmlns="{MAIN}"><sheetData/></worksheet>'
     assert "declares XML entities" in refused(workbook({"Tab": ROWS}, **{part: text}))
@@ -201,7 +201,7 @@ def test_formulas_without_stored_results_are_refused_with_advice_to_save_again()
 
 
 @pytest.mark.bad_input(21)
-def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read() -> None:
+def test_a_sheet_with_a_stray_cell_in_its_last_corner_is_refused_before_cells_are_read() -> None:
     with memory_below(50e6):
         assert "17,179,869,184 cells, more than 5,000,000" in refused(workbook({"Tab": CORNERS}))
 
@@ -293,7 +293,7 @@ def long(*numbers: int) -> list[float]:
     return list(struct.unpack(f"{len(numbers)}d", struct.pack(f"{len(numbers)}q", *numbers)))
 
 
-def test_columns_of_r_classes_are_read_as_r_displays_them() -> None:
+def test_columns_with_r_classes_are_read_with_the_values_that_r_displays() -> None:
     content = frame(
         3,
         born=vector([10728, -2224, NAN], **{"class": texts("Date")}),
@@ -336,7 +336,7 @@ def test_missing_dates_of_r_add_no_note() -> None:
     assert (got["born"].isna().tolist(), report.notes) == ([False, True], ())
 
 
-def test_a_factor_of_r_may_have_a_missing_level_and_a_list_of_unequal_parts_is_left_out() -> None:
+def test_r_factors_with_a_missing_level_are_read_and_list_columns_are_left_out() -> None:
     zone = vector([2, 1, NA, 3], "i", levels=texts("b", None, "a"), **{"class": texts("factor")})
     risk = vector([1, 2, 2, NA], "i", levels=texts("low", "high"), **{"class": texts("ordered", "factor")})
     claims = vector([vector([1]), vector([2, 3]), vector([]), texts("x")], "o")

@@ -45,7 +45,7 @@ def test_rows_with_a_missing_target_or_sensitive_value_are_dropped_if_the_user_a
 
 
 @pytest.mark.bad_input(27)
-def test_identifiers_are_left_out_until_the_user_keeps_them() -> None:
+def test_identifiers_are_not_features_unless_the_user_chooses_to_keep_them() -> None:
     frame = policies().assign(name=[f"person {i}" for i in range(60)])
     roles = all_features(frame)
     assert "name" not in build(frame, roles).features
@@ -98,7 +98,7 @@ def test_copies_of_the_sensitive_column_are_refused_until_the_user_leaves_out_or
 
 
 @pytest.mark.bad_input(29)
-def test_continuous_copies_are_found_by_their_order() -> None:
+def test_monotone_transformations_of_a_sensitive_column_are_found_as_copies() -> None:
     rng = np.random.default_rng(2)
     s = pd.Series(rng.normal(size=500), name="s")
     other, noise = rng.normal(size=(2, 500))
@@ -269,7 +269,7 @@ def test_a_table_without_any_usable_feature_is_refused() -> None:
 
 
 @pytest.mark.bad_input(28)
-def test_truth_values_become_0_and_1() -> None:
+def test_boolean_columns_become_0_and_1() -> None:
     frame = policies().assign(garden=[True, False] * 30, sold=pd.array([True, None] * 30, dtype="boolean"))
     frame.loc[3, "sold"] = False
     dataset = build(frame, all_features(frame))

@@ -90,7 +90,7 @@ def test_values_declared_missing_by_sas_stata_or_spss_become_missing_cells() -> 
 
 
 @pytest.mark.usefixtures("at_once")
-def test_codes_are_kept_if_the_file_labels_only_some_of_them(tmp_path: Path) -> None:
+def test_codes_are_not_replaced_by_labels_if_the_file_labels_only_some_codes(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
     pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels=labels)

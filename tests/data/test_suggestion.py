@@ -146,7 +146,7 @@ def claims(n: int = 400) -> pd.DataFrame:
     return pd.DataFrame({**known, **before, "VehPower": rng.integers(4, 12, n)})
 
 
-def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> None:
+def test_columns_known_only_after_the_outcome_are_not_suggested_as_features() -> None:
     found = suggest_roles(claims())
     assert found.target == "ClaimAmount"
     assert found.left_out == {
@@ -161,7 +161,7 @@ def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> N
     assert suggest_roles(unlike, target="ClaimNb").left_out["ClaimAmount"] == OTHER_CLAIMS
 
 
-def test_a_claim_indicator_stays_a_feature_if_some_claim_was_paid_nothing() -> None:
+def test_a_claim_indicator_stays_a_feature_if_a_claim_has_an_amount_of_zero() -> None:
     """In that case only its name would exclude the column, and a column of another name stays."""
     frame = claims().rename(columns={"ClaimInd": "reported"})
     frame.loc[frame["reported"].idxmax(), "ClaimAmount"] = 0

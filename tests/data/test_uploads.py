@@ -163,7 +163,7 @@ def test_files_are_stored_in_the_configured_home_or_else_in_the_system_folders(h
     assert "fairdash" in str(data_folder("uploads"))
 
 
-def test_a_catalogue_source_is_restored_from_its_id_which_ignores_explicit_defaults() -> None:
+def test_a_catalogue_source_is_loaded_by_its_id_and_default_options_do_not_change_the_id() -> None:
     source = CatalogueSource(dataset="household", options={"n": 300})
     source_id = save_source(source)
     again = load_source(source_id)
@@ -173,7 +173,7 @@ def test_a_catalogue_source_is_restored_from_its_id_which_ignores_explicit_defau
     assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
 
 
-def test_stored_data_sources_without_exposure_keep_their_id_and_exposure_changes_it() -> None:
+def test_data_sources_stored_before_exposure_was_supported_keep_their_id() -> None:
     roles = Roles(target="Cost", sensitive=("Age",), features=("Surface",))
     old = (
         '{"dataset":"household","drop_missing":false,"fairdash_source":1,"kind":"catalogue","options":'
@@ -192,7 +192,7 @@ def test_stored_data_sources_without_exposure_keep_their_id_and_exposure_changes
     assert (again, set(again.load().weight)) == (weighted, {1.0, 2.0, 3.0, 4.0})
 
 
-def test_an_upload_survives_a_reload() -> None:
+def test_an_upload_source_is_unchanged_after_saving_and_loading() -> None:
     content = policies().to_csv(index=False, sep=";", decimal=",").encode()
     reading = ReadingOptions(delimiter=";", missing_values=("x",))
     kept = keep_upload(content, name="policies.csv")

@@ -33,7 +33,7 @@ def claims() -> bytes:
     return frame.to_csv(index=False).encode()
 
 
-def test_building_a_data_set_from_an_upload_involves_a_limited_number_of_source_files() -> None:
+def test_code_that_builds_a_data_set_from_an_upload_is_in_a_limited_number_of_files() -> None:
     content = claims()
     columns = {"target": "claims", "sensitive": ("age",), "features": ("power", "town"), "weight": "exposure"}
     kept = keep_upload(content, name="claims.csv")

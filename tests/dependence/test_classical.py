@@ -137,7 +137,7 @@ def test_joint_distance_correlation_detects_dependence_that_no_single_column_sho
 
 @pytest.mark.parametrize("k", range(20))
 @pytest.mark.every_case
-def test_joint_distance_covariances_equal_those_of_the_authors_and_of_dcor(k):
+def test_joint_distance_covariances_equal_those_of_the_published_code_and_of_dcor(k):
     u, attributes = referees.samples()[k]
     joint, vector, dcors = json.loads(referees.VALUES.read_text(encoding="utf-8"))["joint"][k]
     s = np.column_stack(attributes)
@@ -181,7 +181,7 @@ def test_spline_hgr_of_several_columns_detects_dependence_that_no_single_column_
     assert shapes == [5, 3, 7 + 8]
 
 
-def test_pages_that_show_every_measure_omit_the_measures_shown_only_on_request():
+def test_pages_omit_measures_that_the_registry_shows_only_on_request():
     asked_for = {id for id, one in REGISTRY.items() if one.on_request}
     assert asked_for == {"joint_distance_correlation", "jdcov", "ccdcov"}
     assert not asked_for & {*studied(), *coefficients()}
@@ -214,7 +214,7 @@ def smoothed_by_hand(u, v, *, reach, count, sd, damping=0.0):
     return np.linalg.svd(q)[1][1], (q**2).sum() - 1
 
 
-def test_the_published_grid_gives_the_values_of_the_published_code(rng):
+def test_kde_measures_on_the_published_grid_equal_the_values_of_the_published_code(rng):
     u = rng.normal(size=150)
     v = np.cos(u) + 0.3 * rng.normal(size=150)
     count = int(min(50, 5 / 150 ** (-1 / 6)))

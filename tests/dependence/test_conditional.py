@@ -30,7 +30,7 @@ def test_the_effect_size_is_the_share_of_residual_variance_explained_by_the_attr
     assert assess_conditional_dependence(c + (c + a), c + a, given=c).size > 0.95
 
 
-def test_effects_of_opposite_sign_do_not_cancel(drawn):
+def test_conditional_effects_of_opposite_sign_do_not_cancel(drawn):
     c, s, noise = drawn
     u = 0.3 * np.sign(c) * s + noise
     side = pd.Series(np.where(c > 0, "right", "left"), name="side")

@@ -32,7 +32,7 @@ def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
     return float(np.sqrt(np.mean((found - LINKS[name].exact()) ** 2)))
 
 
-def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian_columns():
+def test_the_bias_correction_recovers_the_true_canonical_correlation_of_gaussian_columns():
     """Sample canonical correlations of Gaussian columns, one of which on each side is correlated."""
     n, p, q, truth = 1500, 90, 60, 0.6
     found = []
@@ -46,7 +46,7 @@ def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian
     assert_allclose(corrected(np.mean(found), p / n, q / n), truth, atol=0.02)
 
 
-def test_the_corrected_value_is_zero_below_the_noise_limit_and_one_for_perfect_correlation():
+def test_the_corrected_correlation_is_0_below_the_noise_limit_and_1_for_perfect_correlation():
     p = q = 8 / 300
     edge = np.sqrt(p * (1 - q)) + np.sqrt(q * (1 - p))
     assert corrected(np.array(edge - 1e-6), p, q) == 0

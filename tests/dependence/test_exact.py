@@ -83,7 +83,7 @@ def test_parameters_without_an_exact_value_are_refused():
         exact.pattern_hgr("circle", noise=1)
 
 
-def test_draws_follow_the_pattern_and_the_seed():
+def test_simulated_rows_follow_the_pattern_and_are_determined_by_the_seed():
     u, v = draw("parabola", 0.5, 2000, repeats=2, random_state=1)
     assert u.shape == v.shape == (2, 2000)
     assert (v - u**2 / 10).std() == pytest.approx(0.5, rel=0.05)
@@ -137,7 +137,7 @@ def test_measures_without_learned_functions_are_refused_with_alternatives():
         learned_functions("hgr_spline", [1, 2, 3], [1, 1, 1])
 
 
-def test_chi2_and_mutual_information_of_the_same_pairs_need_one_training(monkeypatch):
+def test_chi2_and_mutual_information_of_the_same_pairs_share_a_single_training(monkeypatch):
     trained = []
     train = neural.train
     monkeypatch.setattr(neural, "train", lambda *given, **more: (trained.append(1), train(*given, **more)))

@@ -99,7 +99,7 @@ def alarms_of(id, *, within, grouped, repeats=40):
 
 @pytest.mark.parametrize("within", [0.0, 0.3])
 @pytest.mark.parametrize("id", ["pearson", "hgr_rdc"])
-def test_for_grouped_data_only_exchanging_groups_keeps_the_false_alarm_rate(id, within):
+def test_for_grouped_data_only_permutations_of_whole_groups_keep_the_false_alarm_rate(id, within):
     # Permuting single rows rejects far too often; a binomial of 40 and 0.05 exceeds 6 in 0.3 % of cases.
     assert alarms_of(id, within=within, grouped=False) > 0.25
     assert alarms_of(id, within=within, grouped=True) <= 0.15

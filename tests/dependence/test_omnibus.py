@@ -17,7 +17,7 @@ def at_hand(u, v, weight=None):
     return permuted_values(u[None], v, np.empty((0, len(v)), dtype=int), weight=weight)[0, :, 0, 0]
 
 
-def test_the_smallest_p_value_of_the_measures_is_ranked_among_all_permutations():
+def test_the_smallest_p_value_of_several_measures_is_corrected_by_its_rank_among_permutations():
     # Two measures of five orders. Shares of values at least as large: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5
     # 3/5 4/5.
     p_value, each = least_p(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
@@ -28,7 +28,7 @@ def test_the_smallest_p_value_of_the_measures_is_ranked_among_all_permutations()
     assert least_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
 
 
-def test_the_independence_test_reports_the_smallest_p_value_its_permutations_can_give():
+def test_the_independence_test_reports_the_smallest_possible_p_value_for_its_permutations():
     u = np.random.default_rng(0).normal(size=200)
     found = fd.independence_test(u, u + 0.01 * u**2, n_permutations=199, random_state=0)
     assert found.p_value == pytest.approx(found.p_at_best[0]) == 1 / 200
@@ -45,7 +45,7 @@ def test_the_independence_test_is_exact_at_every_level_over_all_permutations_of_
     assert all(np.mean(found <= level) <= level + 1e-12 for level in np.unique(found))
 
 
-def test_permuted_values_equal_the_values_of_the_permuted_pairs():
+def test_fast_values_under_permutations_equal_those_computed_from_the_permuted_pairs():
     rng = np.random.default_rng(0)
     u, v, weight = rng.normal(size=(2, 60)), np.round(rng.normal(size=60), 1), rng.exponential(size=60)
     orders = np.array([np.arange(60), *(rng.permutation(60) for _ in range(3))])
@@ -60,7 +60,7 @@ def test_permuted_values_equal_the_values_of_the_permuted_pairs():
     assert abs(trend - fd.measure("spearman", u[0], v)) < 0.02
 
 
-def test_multiplied_values_equal_the_observed_values_and_random_signs_multiply_block_sums():
+def test_values_under_random_signs_equal_sums_over_blocks_multiplied_by_the_signs():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
     signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
@@ -130,7 +130,7 @@ def test_unusable_inputs_of_the_independence_test_are_refused():
 
 
 @pytest.mark.variant
-def test_with_random_signs_of_blocks_the_independence_test_rejects_as_rarely_as_stated():
+def test_the_independence_test_with_random_block_signs_keeps_the_false_alarm_rate():
     found = 0
     for seed in range(100):
         rng = np.random.default_rng([3, seed])

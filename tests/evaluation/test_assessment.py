@@ -73,7 +73,7 @@ def test_errors_and_dependence_use_the_sample_weights():
     assert row["hgr_kde"] != pytest.approx(plain.loc[row.name, "hgr_kde"], abs=1e-6)
 
 
-def test_dependence_on_many_rows_is_measured_on_a_sample(monkeypatch):
+def test_for_large_data_sets_dependence_is_measured_on_a_sample_of_rows(monkeypatch):
     dataset, splits, members, predictions, plain = _assessed()
     monkeypatch.setattr("fairdash.evaluation.assess.MAX_ROWS", 30)
     sampled = _frame(dataset, predictions, members, splits)
@@ -87,7 +87,7 @@ def test_the_standard_error_has_the_correction_of_nadeau_and_bengio():
     assert error[0] == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * 4.0))
 
 
-def test_the_profile_averages_test_rows_by_group():
+def test_the_table_of_group_averages_is_the_mean_over_splits_of_averages_of_test_rows():
     s = np.arange(400.0)
     splits = random_splits(400, n_splits=2, random_state=0)
     values = np.stack([s * 2, s * 2 + 10])
@@ -100,7 +100,7 @@ def test_the_profile_averages_test_rows_by_group():
     assert (np.diff(profile[["low", "mean", "high"]]) > 0).all()
 
 
-def test_the_profile_counts_rows_by_their_weight():
+def test_group_averages_and_their_standard_errors_are_weighted():
     rng = np.random.default_rng(0)
     s, values = rng.uniform(size=1000), rng.normal(size=(1, 1000))
     split = random_splits(1000, n_splits=1, random_state=0)
@@ -136,7 +136,7 @@ def table(cells=CELLS):
     return models, values, tidy(models, cells, values)
 
 
-def test_the_long_table_has_one_row_per_model_and_measure_and_converts_back():
+def test_a_long_table_has_one_row_per_model_and_measure_and_is_converted_back_exactly():
     models, values, rows = table()
     assert len(rows) == 2 * len(CELLS)
     assert of_measure(rows, "mse")["value"].tolist() == values[:, 0, 0].tolist()
@@ -160,7 +160,7 @@ def test_the_wide_table_names_several_sensitive_columns_and_never_splits_their_n
     assert not {"mse_floor", "mse_p", "hgr_kde_by"} & {*alone}
 
 
-def test_a_model_key_converts_to_and_from_text_and_comparison_ignores_how_it_was_blended():
+def test_model_keys_are_converted_to_and_from_text_and_compared_without_blend_details():
     assert ModelKey.parse("hgr_nn:0.1") == ModelKey("hgr_nn", 0.1, low=0.0, high=1.0, share=0.1)
     assert str(ModelKey("hgr_nn", 1 / 3)) == f"hgr_nn:{1 / 3!r}"
     assert ModelKey.parse("standard") == THE_STANDARD

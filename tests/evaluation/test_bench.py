@@ -179,7 +179,7 @@ def test_errors_are_measured_against_the_true_means_if_they_are_given(dataset):
     assert by_target["sum"].min() > 0.02
 
 
-def test_given_lambdas_need_no_pilot_training(dataset, monkeypatch):
+def test_no_pilot_models_are_trained_for_a_benchmark_if_the_user_gives_lambdas(dataset, monkeypatch):
     monkeypatch.setattr("fairdash.evaluation.bench.with_lams_found", None)
     rows = compare_methods(dataset, ["hsic"], n_splits=1, settings=QUICK, lams={"hsic": (0.5, 2.0)})
     assert rows.loc[rows["method"] == "hsic", "lam"].tolist() == [0.0, 0.5, 2.0]

@@ -21,7 +21,7 @@ def sample(n: int = 800, seed: int = 0, shift: float = 0.0) -> tuple[np.ndarray,
     return rng.gamma(2, 100, n) + shift * (codes == 2), codes, rng.uniform(0.2, 1, n)
 
 
-def test_figures_of_classes_equal_the_standard_formulas() -> None:
+def test_statistics_of_classes_equal_the_standard_formulas() -> None:
     y, codes, weight = sample()
     found = by_group(y, codes, NAMES, sample_weight=weight, cut_off=250.0).set_index("class")
     table = pd.DataFrame({"y": y, "code": codes, "w": weight})
@@ -42,7 +42,7 @@ def test_figures_of_classes_equal_the_standard_formulas() -> None:
     assert pairs["difference"][0] == pytest.approx(found["mean"]["A"] - found["mean"]["B"], rel=1e-12)
 
 
-def test_repeated_rows_of_a_policy_count_once() -> None:
+def test_repeating_the_rows_of_each_policy_leaves_class_statistics_unchanged() -> None:
     y, codes, _ = sample(200)
     one = by_group(y, codes, NAMES)
     thrice = by_group(*(np.repeat(each, 3) for each in (y, codes)), NAMES, units=np.repeat(np.arange(200), 3))
@@ -50,14 +50,14 @@ def test_repeated_rows_of_a_policy_count_once() -> None:
     assert np.allclose(one[columns], thrice[columns], rtol=1e-9)
 
 
-def test_classes_without_spread_have_p_values_of_one_or_zero() -> None:
+def test_classes_of_zero_variance_have_p_value_1_for_equal_means_and_0_for_unequal_means() -> None:
     codes = np.repeat([0, 1], 30)
     alike, apart = (by_group(y, codes, ("F", "M")) for y in (np.ones(60), codes + 1.0))
     assert (alike["p_value"].tolist(), apart["p_value"].tolist()) == ([1, 1], [0, 0])
     assert apart["ratio"].tolist() == [0.5, 2]
 
 
-def test_a_view_of_combined_attributes_has_the_groups_of_that_combination() -> None:
+def test_the_view_of_a_combination_of_attributes_has_the_groups_of_this_combination() -> None:
     rng = np.random.default_rng(0)
     sensitive = pd.DataFrame(rng.normal(size=(400, 3)), columns=["age", "income", "share"])
     every = crossings_of(sensitive)
@@ -95,7 +95,7 @@ def test_repeating_every_row_does_not_narrow_the_intervals_of_group_averages():
     assert_allclose(alone["error"], single["error"] / np.sqrt(TIMES), rtol=0.05)
 
 
-def test_profile_intervals_of_blends_treat_policies_as_sampling_units():
+def test_confidence_intervals_of_average_blended_predictions_treat_policies_as_sampling_units():
     rng = np.random.default_rng(1)
     policy, values = np.repeat(np.arange(150), TIMES), rng.normal(size=(2, 2, 600))
     rows = np.arange(600)

@@ -96,7 +96,7 @@ def _front(error, dependence):
     return rows_of(pd.DataFrame(front), "mse", "m")
 
 
-def test_points_of_a_front_are_chosen_by_dependence_limit_error_growth_or_knee():
+def test_points_of_a_front_are_chosen_by_a_dependence_limit_an_error_limit_or_the_knee():
     front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
     assert ev.least_error(front, "m", at_most=0.35)[0].lam == 2
     assert ev.least_dependence(front, "m", growth=0.26)[0].lam == 2
@@ -108,7 +108,7 @@ def _path(dependence, se, share=0.0):
     return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
-def test_a_line_connects_only_points_that_differ_by_more_than_noise():
+def test_only_points_of_a_curve_that_differ_by_more_than_noise_are_connected():
     # The points are a blended model, a fall within noise, a rise, a fall, its blend, a fall below the noise
     # limit, and noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])

@@ -123,7 +123,7 @@ def test_the_cost_of_a_cap_compares_test_rows_before_and_after_capping():
     assert np.isnan(table.loc[BEFORE, "level"])
 
 
-def test_a_cap_that_nobody_reaches_costs_nothing():
+def test_a_cap_that_limits_no_premium_has_no_cost():
     dataset, premiums, splits = portfolio(400)
     table = cap_cost(dataset, premiums, splits, max_change=50, n_permutations=20)
     names = ["error", "gap", "gap_floor", "dependence", "floor", "changed"]

@@ -44,7 +44,7 @@ def is_found(rows, measure="pearson"):
     return abs(rows[measure].mean()) > rows[f"{measure}_edge"].iloc[0]
 
 
-def test_a_row_in_two_test_sets_has_nearly_the_same_permuted_value_in_both():
+def test_permutations_give_a_row_of_two_test_sets_nearly_the_same_value_in_both_sets():
     rng = np.random.default_rng(0)
     s = rng.normal(size=400)
     one, two = np.sort(rng.choice(400, 200, replace=False)), np.sort(rng.choice(400, 200, replace=False))
@@ -95,7 +95,7 @@ def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
     assert is_found(assessed(data, 5.0 + u, measure="hgr_rdc", n_splits=2), "hgr_rdc")
 
 
-def test_the_noise_limit_of_a_blended_model_lies_between_those_of_its_neighbours_and_it_has_no_p_value():
+def test_a_blended_model_has_no_p_value_and_its_noise_limit_is_between_those_of_its_neighbours():
     data, u = table(0.4)
     lams = (1.0, 4.0)
     models = {"method": ["standard", "hgr_nn", "hgr_nn"] * 2, "lam": [0.0, *lams] * 2}
@@ -167,7 +167,7 @@ def test_the_verdict_of_a_single_split_equals_the_independence_test_of_its_test_
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
 
-def test_verdicts_on_many_rows_use_random_signs_instead_of_permutations(monkeypatch):
+def test_independence_tests_on_many_rows_use_random_signs_instead_of_permutations(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     shuffled = frame_of(data, predictions, members, splits, n_permutations=19)
     monkeypatch.setattr("fairdash.evaluation.assess.MAX_PERMUTED_ROWS", 500)

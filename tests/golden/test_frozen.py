@@ -90,7 +90,7 @@ def test_public_names_and_command_help_match_the_stored_texts(text: str) -> None
 
 
 @pytest.mark.parametrize("study", committed())
-def test_a_committed_study_can_be_read_and_has_tables(study: str) -> None:
+def test_every_stored_study_can_be_read_and_has_tables(study: str) -> None:
     result = read_result(study)
     assert result.study == study
     assert result.tables

@@ -93,7 +93,7 @@ class Noting(ThreadPoolExecutor):
         return super().submit(*args, **options)
 
 
-def test_steps_are_started_in_program_order_as_soon_as_they_are_possible(tmp_path: Path) -> None:
+def test_steps_are_started_in_program_order_as_soon_as_their_inputs_exist(tmp_path: Path) -> None:
     noting = Noting()
     folder = tmp_path / "units"
     compute_steps(lambda job: program(job, []), folder, step=step, executor=lambda: noting, width=lambda: 1)
@@ -259,7 +259,7 @@ def program(run_step, computed):
     return sum(gather(chains, beside, total))
 
 
-def test_replaying_a_job_lists_all_computable_steps_and_computes_only_the_requested_step(
+def test_a_replayed_job_lists_all_steps_that_can_run_and_computes_only_the_requested_step(
     tmp_path: Path,
 ) -> None:
     expected = program(lambda name, compute, /: compute(), [])
@@ -280,7 +280,7 @@ def test_replaying_a_job_lists_all_computable_steps_and_computes_only_the_reques
     assert waves == [("a/0", "b/0", "beside"), ("a/1", "b/1"), ("a/2", "b/2"), ("total",)]
 
 
-def test_only_branches_that_a_new_result_unblocks_are_evaluated_again(tmp_path: Path) -> None:
+def test_only_branches_of_a_job_that_waited_for_a_new_result_are_evaluated_again(tmp_path: Path) -> None:
     job, evaluated = Replay(tmp_path), []
 
     def task(name):

@@ -10,7 +10,7 @@ from fairdash.nets import ACTIVATIONS, StackedAdam, StackedMLP, side_by_side
 
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))
 @pytest.mark.parametrize("widths", [[3, 1], [3, 5, 2], [2, 7, 6, 5, 1]])
-def test_the_hand_written_gradient_of_stacked_networks_equals_that_of_autograd(widths, activation):
+def test_the_hand_written_gradient_of_networks_trained_together_equals_that_of_autograd(widths, activation):
     net = StackedMLP(widths, seeds=[1, 2], activation=activation).double()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 9, widths[0], generator=generator, dtype=torch.float64, requires_grad=True)
@@ -38,7 +38,7 @@ def test_sharing_an_input_table_between_networks_does_not_change_outputs_or_grad
 
 
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))
-def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer(activation):
+def test_dropout_masks_of_ones_change_nothing_and_masks_of_zeros_switch_a_layer_off(activation):
     net = StackedMLP([3, 5, 4, 1], seeds=[1, 2], activation=activation).double()
     x = torch.randn(1, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     ones = [torch.ones(2, 9, units, dtype=torch.float64) for units in (5, 4)]
@@ -88,14 +88,14 @@ def _by_torch(weights, target, *, factor=lambda step: 1.0, **options):
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
-def test_stacked_adam_equals_the_adam_of_torch(weight_decay):
+def test_adam_for_several_models_at_once_equals_the_adam_of_torch(weight_decay):
     ours, theirs, target = _start()
     _quadratic_steps(StackedAdam([ours], lr=0.05, weight_decay=weight_decay), ours, target, 30)
     _by_torch(theirs, target, weight_decay=weight_decay)
     assert torch.allclose(ours, theirs, atol=1e-6)
 
 
-def test_stacked_adam_follows_a_schedule_like_torch_and_resumes_from_a_number_of_steps():
+def test_adam_for_several_models_follows_a_schedule_like_torch_and_resumes_at_a_given_step():
     factors = 0.5 * (1 + np.cos(np.pi * np.arange(30) / 30))
     ours, theirs, target = _start()
     first = StackedAdam([ours], lr=0.05)
@@ -112,12 +112,12 @@ def test_stacked_adam_follows_a_schedule_like_torch_and_resumes_from_a_number_of
     assert torch.allclose(ours, theirs, atol=1e-6)
 
 
-def test_side_by_side_returns_both_results_in_order():
+def test_running_two_computations_side_by_side_returns_both_results_in_order():
     one, two = side_by_side(lambda: torch.ones(1), lambda: 2 * torch.ones(1), device=torch.device("cpu"))
     assert (one.item(), two.item()) == (1.0, 2.0)
 
 
-def test_stacked_adam_takes_a_learning_rate_per_member_and_can_maximize():
+def test_adam_for_several_models_accepts_one_learning_rate_per_model_and_can_maximise():
     weights = nn.Parameter(torch.zeros(2, 3))
     optimiser = StackedAdam([weights], lr=torch.tensor([0.0, 0.1]), maximize=True)
     optimiser.step(torch.autograd.grad(weights.sum(), [weights]))

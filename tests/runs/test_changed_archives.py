@@ -47,14 +47,16 @@ def test_an_unchanged_run_archive_is_imported_and_shown(kind: str, away: Path) -
 
 @pytest.mark.bad_input(58)
 @pytest.mark.parametrize("batch", few(range(BATCHES), 0))
-def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) -> None:
+def test_each_altered_run_archive_is_refused_or_shown_without_an_error(content: bytes, batch: int) -> None:
     are_shown_or_refused(content, range(batch, SEEDS, BATCHES))
 
 
 @pytest.mark.variant
 @pytest.mark.bad_input(58)
 @pytest.mark.parametrize("kind", ["tariffs", "classes"])
-def test_each_changed_archive_of_tariffs_and_classes_is_shown_or_refused(kind: str, away: Path) -> None:
+def test_each_altered_archive_of_tariffs_and_classes_is_refused_or_shown_without_an_error(
+    kind: str, away: Path
+) -> None:
     are_shown_or_refused(exported(kind, away), range(30))
 
 

@@ -91,7 +91,7 @@ def test_confirmation_rows_are_set_aside_in_whole_groups():
     assert len(draw(0.22, group=np.repeat(np.arange(20), 20))) == 80
 
 
-def test_the_latest_rows_are_set_aside_for_splits_by_time():
+def test_for_splits_by_time_the_latest_rows_become_confirmation_rows():
     year = np.random.default_rng(1).integers(2000, 2010, size=400).astype(float)
     data, plan = table(time=year), Sweep(lams=(1.0,), split="time", n_splits=1, confirmation_share=0.25)
     rows, (split,) = plan.set_aside(data), plan.splits(data)
@@ -125,7 +125,7 @@ def test_training_does_not_use_confirmation_rows():
     assert list(found[0].set_aside.members["method"]) == ["standard", "pearson"]
 
 
-def test_models_of_the_first_split_predict_the_confirmation_rows_of_large_tables(monkeypatch):
+def test_for_large_tables_models_of_the_first_split_predict_the_confirmation_rows(monkeypatch):
     data = fd.load_dataset("household", n=200)
     monkeypatch.setattr("fairdash.training.sweep.MANY_ROWS", 200)
     rows, plan = SHARED.set_aside(data), replace(SHARED, n_splits=2)
@@ -140,7 +140,7 @@ def test_models_of_the_first_split_predict_the_confirmation_rows_of_large_tables
     assert not trains_for_set_aside(SHARED, 200)
 
 
-def test_confirm_opens_the_confirmation_rows_and_counts_each_opening():
+def test_confirm_evaluates_a_model_on_the_confirmation_rows_and_counts_the_evaluations():
     data = fd.load_dataset("household", n=300)
     options = {"methods": PLAN.methods, "lams": PLAN.lams, "settings": PLAN.settings, "n_splits": 1}
     options |= {"tariff": False, "measures": ["pearson"], "device": "cpu"}
@@ -159,7 +159,7 @@ def test_confirm_opens_the_confirmation_rows_and_counts_each_opening():
         fd.confirm(fd.sweep(data, **options), **POINT)
 
 
-def test_a_run_keeps_its_confirmations_and_refuses_altered_ones(run):
+def test_a_run_stores_its_evaluations_on_confirmation_rows_and_refuses_altered_files(run):
     assert read_confirmations(run) == ()
     found = confirm_run(run, **POINT, owner="local")
     assert found.is_first
@@ -182,14 +182,14 @@ def test_a_run_keeps_its_confirmations_and_refuses_altered_ones(run):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
-def test_runs_without_confirmation_rows_and_previews_cannot_be_confirmed(done):
+def test_previews_and_runs_without_confirmation_rows_cannot_be_confirmed(done):
     with pytest.raises(RunError, match="set no rows aside"):
         confirm_run(done, **POINT, owner="local")
     with pytest.raises(RunError, match="not finished"):
         confirm_run(finished(SHARED, first=True), **POINT, owner="local")
 
 
-def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening(run):
+def test_the_page_evaluates_on_confirmation_rows_once_and_warns_before_a_second_evaluation(run):
     at = open_page("tradeoff", run=run.id, lam="1")
     assert "60 rows were set aside" in words(at)
     click(at, "Confirm on rows set aside")
@@ -205,7 +205,7 @@ def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening
     assert "does not confirm the choice" in words(at)
 
 
-def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings(run, capsys):
+def test_the_report_states_the_number_of_confirmation_rows_and_of_evaluations_on_these_rows(run, capsys):
     def report(name):
         place = run.folder.parent / name
         assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0

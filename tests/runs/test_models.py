@@ -129,7 +129,7 @@ def test_fitting_a_model_twice_gives_identical_files():
     assert made(lam=1.5).bundle() != first
 
 
-def test_the_model_card_has_data_settings_versions_and_figures():
+def test_the_model_card_states_data_settings_versions_and_results():
     source = upload()
     content = opened(made(source, figures={"mse": 0.25, "hgr_kde": math.inf}).bundle())
     card = json.loads(content["model.json"])
@@ -205,7 +205,7 @@ def test_early_stopping_of_a_refitted_model_uses_the_validation_share_of_the_pla
     assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
-def test_every_model_card_heading_has_the_user_text_or_a_mark_of_missing_text(monkeypatch) -> None:
+def test_every_model_card_heading_has_the_text_of_the_user_or_is_marked_as_missing(monkeypatch) -> None:
     answers = {"purpose": "Motor *quotes*"}
     monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
     files = opened(made().bundle())
@@ -239,14 +239,14 @@ def priced(run: Run) -> tuple[UploadSource, AuditJob]:
     return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
 
 
-def test_each_row_has_the_price_of_the_first_split_with_that_row_in_its_test_set() -> None:
+def test_each_row_gets_its_price_from_the_first_split_whose_test_set_contains_the_row() -> None:
     found = price_of_test_rows(
         {0: np.array([1.0, 2, 3, 4]), 1: np.array([10.0, 20, 30, 40])}, [np.array([2, 0]), np.array([3, 2])]
     )
     assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
 
 
-def test_the_table_of_a_price_from_a_run_has_the_columns_and_roles_of_the_run(done: Run) -> None:
+def test_a_table_of_prices_made_from_a_run_has_the_columns_and_roles_of_the_run(done: Run) -> None:
     made, _ = priced(done)
     result = done.read_result()
     assert made.roles == replace(SOURCE.load().roles, prediction="price")

@@ -98,7 +98,7 @@ def test_an_interrupted_job_resumes_without_recomputing_finished_steps(job, data
     assert (again.asked, [*ended.computed, *again.computed]) == (kept.asked, kept.asked)
 
 
-def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
+def test_a_resumed_job_reports_curves_and_progress_of_finished_steps_immediately(dataset):
     def carry_out(run_step):
         shares, curves = [], []
         told = {"progress": lambda _, share: shares.append(share), "on_curve": curves.append}

@@ -81,7 +81,7 @@ def test_an_imported_run_belongs_to_the_importer_and_an_export_names_no_owner(co
     assert b"a@b.example" not in export_run(runs[1])
 
 
-def test_an_unrefined_preview_can_be_exported_and_imported() -> None:
+def test_a_preview_without_a_full_run_can_be_exported_and_imported() -> None:
     run = finished(first=True)
     content = export_run(run)
     shutil.rmtree(run.folder)

@@ -73,7 +73,7 @@ def test_a_sweep_in_a_notebook_equals_a_run_with_the_same_settings(data_set, mon
     assert (here.gain, here.evaluations) == (there.gain, there.evaluations)
 
 
-def test_a_run_states_which_of_its_defaults_have_changed_since():
+def test_a_run_states_which_default_settings_have_changed_since_the_run():
     then = current_defaults() | {"fairdash": "0.0.9", "methods": ["standard", "hgr_nn"], "n_splits": 3}
     spec = RunSpec(source=SOURCE, plan=replace(PLAN, methods=("standard", "hgr_nn"), n_splits=7))
     assert not Run.create(replace(spec, defaults=current_defaults())).other_defaults

@@ -66,7 +66,7 @@ def test_page_and_report_name_the_sample(run: Run) -> None:
     assert f"This is a preview: {words}; the whole run will have all rows" in html
 
 
-def test_a_preview_without_gain_is_reported_as_nothing_learned_yet(run: Run) -> None:
+def test_a_preview_whose_models_do_not_beat_the_mean_is_reported_as_nothing_learned_yet(run: Run) -> None:
     found = parse_comparison(run)
     blind = replace(found.result, gain=Gain(error=1.002, error_se=0.004, is_beyond_noise=False))
     said = nothing_learned(replace(found, result=blind))
@@ -100,7 +100,7 @@ def told(monkeypatch):
     return told
 
 
-def test_the_estimated_time_left_spans_the_speeds_of_the_last_three_minutes(told) -> None:
+def test_the_estimated_range_of_remaining_time_uses_the_speeds_of_the_last_three_minutes(told) -> None:
     context = JobContext(create_run(SOURCE, PLAN))
     assert told(context, 0.0, 0.0) is None
     assert told(context, 10.0, 0.05) == pytest.approx((190, 190))

@@ -80,7 +80,7 @@ def tariffs_of(run: Run) -> pd.DataFrame:
     return wide(parse_comparison(run).front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
 
 
-def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
+def test_fair_tariffs_are_shown_in_the_trade_off_figure_and_in_the_report(run: Run) -> None:
     comparison, own = parse_comparison(run), tariffs_of(run)
     assert list(own.index) == [0.0, *LAMS]
     assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
@@ -176,7 +176,7 @@ def preview(of: UploadSource) -> Run:
     return run
 
 
-def test_a_tariff_preview_on_all_rows_finds_a_gain_that_a_sample_misses() -> None:
+def test_a_tariff_preview_on_all_rows_detects_a_gain_over_the_mean_that_a_sample_misses() -> None:
     dataset = claims_source(20_000, slope=0.25, link=0.3).load()
     plan = preview_of(default_plan(dataset))
     assert plan.methods == ("standard", FAIR_TARIFF)
@@ -207,7 +207,7 @@ def test_the_trade_off_page_opens_with_a_preview_of_tariffs() -> None:
 
 
 @pytest.mark.parametrize("what", few(["gain", "link"], "link"))
-def test_an_undetected_gain_or_dependence_hides_the_curve_and_states_the_rows_needed(what) -> None:
+def test_without_detected_gain_or_dependence_no_curve_is_drawn_and_the_rows_needed_are_stated(what) -> None:
     slope = {"gain": 0.0, "link": 0.9}[what]
     run = preview(claims_source(3000, slope=slope, link=0.0))
     assert shows_nothing(parse_comparison(run))

@@ -45,7 +45,7 @@ def _holds(value: object) -> bool:
     )
 
 
-def test_lambda_passes_through_a_limited_number_of_records_and_files(monkeypatch) -> None:
+def test_a_limited_number_of_classes_and_source_files_handle_lambda(monkeypatch) -> None:
     monkeypatch.setattr(launch, "enqueue", lambda job: None)
     # Fewer repetitions shorten the run and leave the path of λ unchanged.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)

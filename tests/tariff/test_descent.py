@@ -37,7 +37,7 @@ def test_problems_minimised_together_have_the_same_solutions_as_when_minimised_a
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_slope_of_a_loss_is_the_gradient_of_its_deviance(loss):
+def test_the_derivative_of_a_loss_equals_the_gradient_of_its_deviance(loss):
     rng = np.random.default_rng(0)
     y = torch.tensor(rng.gamma(2, 1, size=20))
     eta = torch.tensor(rng.normal(size=(3, 20)), requires_grad=True)
@@ -86,7 +86,7 @@ def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
         assert ((ahead - behind) / 2e-6) == pytest.approx(slope[:, place], rel=1e-4, abs=1e-8 * size)
 
 
-def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_networks():
+def test_the_penalty_on_mean_premiums_of_tariffs_equals_the_canonical_penalty_of_networks():
     """Value and gradient equal those of CanonicalPenalty, whose gradient torch computes."""
     from fairdash.tariff.averages import AveragesPenalty
     from fairdash.training.penalties.closed_forms import CanonicalPenalty
@@ -107,7 +107,7 @@ def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_network
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
-def test_faster_starts_for_many_rows_lead_to_the_same_solution_in_fewer_steps(monkeypatch):
+def test_starting_values_from_a_sample_lead_to_the_same_solution_in_fewer_steps(monkeypatch):
     """Starting from a sample's GLM and a quadratic approximation does not change the solution."""
     table, claims, years, age = policies(3000)
     x = design(choose_terms(table, years, TermOptions(n_breakpoints=5)), table)
@@ -142,7 +142,7 @@ def _named(figure, name):
     return [trace for trace in figure.data if trace.name == name]
 
 
-def test_factor_figures_plot_the_relativities_and_interpolate_between_them_as_premiums_do(tables):
+def test_figures_of_rating_factors_plot_the_relativities_and_interpolate_as_premiums_do(tables):
     before, after = tables
     value = "relativity" if "relativity" in after else "points"
     figure, zone, bands = (

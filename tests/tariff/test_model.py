@@ -133,7 +133,7 @@ def test_user_defined_breakpoints_and_base_levels_are_used():
 
 @pytest.mark.parametrize("penalty", few(PENALTIES, "averages"))
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
-def test_the_dependence_falls_with_lambda(penalty, objective):
+def test_a_larger_lambda_reduces_the_dependence_of_premiums_or_residuals(penalty, objective):
     table, claims, _, age = policies(600)
     of_premium = objective == "demographic_parity"
     # Errors that depend on age: of the factors, only the bonus is related to age.
@@ -156,7 +156,7 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
-def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals(loss):
+def test_rescaling_premiums_to_total_claims_keeps_residuals_uncorrelated_with_the_attribute(loss):
     """Premiums scaled afterwards have other residuals than those whose dependence was reduced."""
     table, claims, years, age = policies(1000)
     y = _target(loss, claims + 0.1 * (age - 45).clip(0))
@@ -178,14 +178,14 @@ def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals
         {"categorical_features": ["height"]},
     ],
 )  # fmt: skip
-def test_options_that_cannot_be_used_are_named(options):
+def test_invalid_options_of_a_fair_tariff_are_refused_by_name(options):
     table, claims, _, age = policies(60)
     with pytest.raises(OptionError) as caught:
         fd.FairTariff(**({"lam": 0.5} | options)).fit(table, claims, sensitive_features=age)
     assert [problem.column for problem in caught.value.problems] == [next(iter(options))]
 
 
-def test_data_that_cannot_be_used_is_named():
+def test_data_unsuitable_for_a_fair_tariff_is_refused_with_the_cause():
     table, claims, _, _ = policies(1500)
     with pytest.raises(DataError, match=r"“name”: the column has more than 1,000 levels"):
         fd.FairTariff(lam=0).fit(table.assign(name=[f"policy {i}" for i in range(1500)]), claims)

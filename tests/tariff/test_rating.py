@@ -94,7 +94,7 @@ def test_an_exported_tariff_contains_no_formula_or_link(tmp_path):
     assert all(np.isfinite(float(cell)) for cell in cells if cell.startswith("-"))
 
 
-def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_base():
+def test_cells_without_a_relativity_are_refused_with_row_numbers_or_rated_as_the_base_level():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims)
     relativities = model.relativities()
@@ -233,7 +233,7 @@ def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -
         (["18-24", "25+"], [18, 24, 25, 99], [200, 200, 100, 100]),
     ],
 )
-def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(levels, ages, premiums):
+def test_rating_intervals_include_closed_ends_and_exclude_open_ends(levels, ages, premiums):
     rates = table("age", levels, [2.0, 1.0])
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 
@@ -245,7 +245,7 @@ def test_overlapping_bands_are_refused_and_a_band_may_consist_of_one_number() ->
         rated(table("age", ["18-24", "20-30"], [2.0, 1.0]), "age", [18, 20])
 
 
-def test_numbers_outside_all_intervals_are_refused_with_their_rows_or_rated_as_the_base() -> None:
+def test_numbers_outside_all_intervals_are_refused_with_row_numbers_or_rated_as_the_base_level() -> None:
     rates, frame = table("age", ["[18,25]", "(25,90]"], [2.0, 1.5]), pd.DataFrame({"age": [17, 20, 91]})
     with pytest.raises(DataError, match="rows 1, 3"):
         fd.rate(rates, frame)
@@ -253,14 +253,14 @@ def test_numbers_outside_all_intervals_are_refused_with_their_rows_or_rated_as_t
 
 
 @pytest.mark.parametrize("unknown", ["error", "base"])
-def test_levels_that_match_nothing_are_refused(unknown: str) -> None:
+def test_a_table_of_relativities_whose_levels_match_no_cell_is_refused(unknown: str) -> None:
     with pytest.raises(DataError, match="o cell of this column matches"):
         fd.rate(table("zone", ["A", "B"], [1.0, 2.0]), pd.DataFrame({"zone": ["a", "b"]}), unknown=unknown)
     with pytest.raises(DataError, match="contrasts of an ordered factor"):
         fd.rate(table("bonus", [".L", ".Q"], [0.7, 0.9]), pd.DataFrame({"bonus": ["low"]}), unknown=unknown)
 
 
-def test_a_few_unknown_levels_are_rated_as_the_base_if_the_user_allows_it() -> None:
+def test_a_few_unknown_levels_are_rated_as_the_base_level_if_the_user_allows_it() -> None:
     rates = table("zone", ["A", "B"], [1.5, 2.0])
     assert rated(rates, "zone", ["new"], unknown="base") == [100]
     assert rated(rates, "zone", ["A", "x", "y"], unknown="base") == [150, 100, 100]
@@ -269,7 +269,9 @@ def test_a_few_unknown_levels_are_rated_as_the_base_if_the_user_allows_it() -> N
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
-def test_the_base_rate_row_of_a_table_is_recognised_without_a_column_of_kinds(base: str | None) -> None:
+def test_the_base_rate_row_of_a_tariff_table_is_recognised_without_a_column_of_row_types(
+    base: str | None,
+) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )

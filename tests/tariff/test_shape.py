@@ -43,7 +43,7 @@ def turns(values):
     return int((signs[1:] * signs[:-1] < 0).sum())
 
 
-def test_smoothed_relativities_are_closer_to_a_smooth_effect_and_change_direction_less_often():
+def test_smoothing_brings_relativities_closer_to_a_smooth_effect_with_fewer_turning_points():
     def effect(wear):
         return 0.8 * np.sin(2.5 * wear)
 
@@ -123,7 +123,7 @@ def test_monotone_constraints_on_relativities_hold_exactly(loss, lam, smooth, tm
         assert cost["cost"] > -1e-9
 
 
-def test_the_cost_of_monotone_curves_is_shown():
+def test_the_increase_of_deviance_due_to_monotone_constraints_is_reported():
     table, claims, years, _ = claims_of(lambda wear: np.sin(6 * wear))
     model = fd.FairTariff(lam=0, monotone={"wear": 1}).fit(table, claims, sample_weight=years)
     cost = model.monotone_cost_
@@ -229,7 +229,7 @@ def test_credibility_leaves_levels_with_enough_claims_unchanged():
 
 
 @pytest.mark.parametrize("loss", ["poisson", "squared_error"])
-def test_credibility_brings_many_small_levels_closer_to_their_true_effects(loss):
+def test_credibility_brings_relativities_of_many_small_levels_closer_to_the_true_effects(loss):
     rng = np.random.default_rng(1)
     levels = np.append(np.repeat(np.arange(60), 15), np.full(900, 99))
     true = np.append(rng.normal(0, 0.3, 60), np.zeros(40))

@@ -123,7 +123,7 @@ def refuse(step):
     raise RuntimeError("operation not permitted when stream is capturing")
 
 
-def test_a_step_that_cannot_be_recorded_is_executed_unrecorded_and_noted(monkeypatch):
+def test_a_training_step_that_cannot_be_recorded_is_executed_normally_with_a_note(monkeypatch):
     launched = train("hgr_nn")
     assert launched.note == ""
     monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})

@@ -95,7 +95,7 @@ def test_device_auto_uses_the_cpu_when_training_is_short(monkeypatch: pytest.Mon
     assert resolve_device("auto", seconds=0.1) == Device("cpu")
 
 
-def test_the_size_of_the_whole_plan_decides_the_device_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_total_size_of_a_training_plan_determines_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     refined = Sweep(methods=("standard", "hgr_spline", "hgr_nn"), lams=LAMS)
     assert (refined.device_for(2_000).name, preview_of(refined).device_for(2_000).name) == ("cuda", "cpu")

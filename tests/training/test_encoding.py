@@ -90,7 +90,7 @@ def test_normal_score_features_are_normal_for_any_distribution_and_keep_the_orde
     np.testing.assert_allclose(far, [scores.min(), scores.max()])
 
 
-def test_each_bin_feature_increases_between_its_two_quantiles():
+def test_each_feature_of_a_bin_embedding_increases_only_between_two_adjacent_quantiles():
     frame = pd.DataFrame({"x": np.arange(801.0)})
     _, *bins = FeatureEncoder.fit(frame, embedding="bins").transform(frame).T
     assert len(bins) == 8
@@ -129,7 +129,7 @@ def found() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "gamma"])
-def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
+def test_permutation_importance_equals_a_loop_that_permutes_one_column_at_a_time(monkeypatch, loss):
     """The expected values compute each model's network in float64, on the table with one raw column permuted."""
     captured = []
 

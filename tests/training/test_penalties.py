@@ -107,7 +107,7 @@ def test_penalties_do_not_depend_on_the_units_of_predictions_attributes_and_weig
 
 
 @every_penalty
-def test_encoding_learns_from_the_training_rows_alone(method):
+def test_the_encoding_of_attributes_is_fitted_on_training_rows_only(method):
     _, s = _gaussian(0.0, 50, members=2)
     changed = s.clone()
     changed[:, 40:] = 5 * changed[:, 40:] + 2
@@ -279,7 +279,7 @@ def _written_out(u, s, *, together):
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
 @pytest.mark.parametrize(("kind", "off"), [("classes", 1e-7), ("mixed", 0.05), ("three", 0.13)])
-def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind, off):
+def test_the_joint_penalties_equal_distance_covariances_computed_from_their_definition(id, kind, off):
     rng = np.random.default_rng(0)
     age, income, sex = *rng.normal(size=(2, 500)), (rng.random(500) < 0.4).astype(float)
     region = np.eye(3)[rng.integers(0, 3, 500)]
@@ -296,7 +296,7 @@ def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind
     assert v.shape[2] <= 32
 
 
-def test_jdcov_training_removes_dependence_on_a_combination_with_at_most_about_the_error_of_a_repair():
+def test_jdcov_training_removes_joint_dependence_with_about_the_error_of_a_repair_or_less():
     """The test measures gaps between ten age bands by sex, and the mean squared error, on new rows."""
     both = ["age", "sex"]
     (table, y), (new, of_new) = people(0), people(1)

@@ -254,7 +254,7 @@ def test_the_discrimination_free_premium_of_a_data_set_averages_over_its_trainin
         discrimination_free_predictions(dataset, splits, predictors=predictors[:1])
 
 
-def test_references_along_three_classes_equalise_their_means():
+def test_reference_predictions_for_three_classes_have_nearly_equal_class_means():
     dataset, rng = made_up(900), np.random.default_rng(3)
     region = classes_of(rng.choice(["a", "b", "c"], 900, p=[0.5, 0.4, 0.1]))
     is_b = (region.codes == 1).astype(float)
@@ -283,7 +283,7 @@ def test_wrong_shapes_and_several_sensitive_columns_are_refused():
         discrimination_free_predictions(two, splits, predictors=[lambda x, s: s])
 
 
-def test_references_start_from_standard_networks_that_see_the_attribute():
+def test_reference_predictions_start_from_standard_networks_with_the_attribute_as_input():
     # A target that depends directly on a sensitive column and on a feature that is related to this column.
     age, noise, own, rest = np.random.default_rng(1).normal(size=(4, 400))
     proxy = age + 0.5 * noise
@@ -310,7 +310,7 @@ def test_references_start_from_standard_networks_that_see_the_attribute():
     assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
 
 
-def test_references_with_a_log_link_stay_positive():
+def test_reference_predictions_for_a_loss_with_log_link_stay_positive():
     rng = np.random.default_rng(20)
     s, x, years = rng.normal(size=800), rng.normal(size=800), rng.choice([0.05, 0.3, 1.0], 800)
     counts = rng.poisson(0.3 * np.exp(0.5 * s + 2 * x) * years)

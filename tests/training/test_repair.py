@@ -68,7 +68,7 @@ def test_the_share_of_a_repair_possible_without_the_attribute_is_nan_for_too_few
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
 
 
-def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
+def test_a_repair_removes_joint_dependence_of_a_price_on_two_numeric_attributes():
     """The price is 16 higher if both attributes have the same sign, and also depends on the first attribute."""
 
     def drawn(seed):
@@ -92,7 +92,7 @@ def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
     assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
 
 
-def test_a_repair_along_classes_equalises_means_and_treats_an_unseen_class_as_the_last_class():
+def test_a_repair_equalises_class_means_and_treats_an_unseen_class_as_the_last_class():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])
     table["price"] += 30 * (region == "north") + 5 * (region == "south")
@@ -112,7 +112,7 @@ def test_a_repair_hardly_changes_a_price_that_is_independent_of_the_attribute():
         assert np.std(told - table["price"]) < 0.1 * table["price"].std()
 
 
-def test_a_repair_of_residuals_equalises_their_mean_along_the_attribute_and_keeps_their_spread():
+def test_a_repair_equalises_mean_residuals_across_the_attribute_and_keeps_their_spread():
     table, age, _ = priced()
     y = table["price"] + 8 * age**2 + np.random.default_rng(5).normal(size=len(age)) * (1 + 5 * (age > 0))
     repair = fd.FairPostprocessor("price", objective="equalized_residuals")
@@ -147,7 +147,7 @@ def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features
 
 
 @pytest.mark.parametrize(("loss", "shift"), [("poisson", 0.0), ("squared_error", -200.0)])
-def test_a_network_projection_repairs_without_the_attribute_to_any_level(loss, shift):
+def test_a_repair_by_network_without_the_attribute_reaches_any_requested_level_of_dependence(loss, shift):
     table, age, _ = priced(600, follows=0.8)
     table = table.assign(price=table["price"] + shift)
     new, new_age, _ = priced(seed=1, follows=0.8)

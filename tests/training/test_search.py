@@ -79,7 +79,7 @@ def test_a_larger_lambda_makes_the_search_choose_the_fairer_candidate(household,
     assert result.frame.set_index("lr")["excess"][2e-2] > 0.5
 
 
-def test_searches_do_not_use_rows_outside_the_given_ones(household):
+def test_searches_use_only_the_given_rows(household):
     split = random_splits(300, n_splits=1, random_state=5)[0]
     there, gone = household, poisoned(household, split.test)
     a, b = (search_settings(each, SEARCH, rows=split.train) for each in (there, gone))

@@ -51,7 +51,7 @@ def test_models_trained_together_equal_models_trained_alone_for_twenty_steps(obj
     ("n", "batch_size", "steps", "rows"),
     [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250)],
 )
-def test_methods_can_require_larger_mini_batches(n, batch_size, steps, rows):
+def test_methods_can_require_more_rows_per_mini_batch(n, batch_size, steps, rows):
     """With 200 rows there are at most as many steps as with small batches, and at least 8 if possible."""
     numbers = torch.arange(float(n))[None, :, None]
     batches = Batches(

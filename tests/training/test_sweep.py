@@ -35,7 +35,7 @@ def small_dataset(n=200, seed=0):
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_random_splits_contain_every_row_once_and_stay_the_same_when_more_are_drawn(validation_share):
+def test_random_splits_contain_every_row_once_and_are_unchanged_if_more_splits_are_drawn(validation_share):
     options = {"random_state": 3, "validation_share": validation_share}
     few, more = (random_splits(100, n_splits=k, **options) for k in (2, 5))
     sizes = {"train": 60, "validation": 20, "test": 20} if validation_share else {"train": 80, "test": 20}
@@ -120,7 +120,7 @@ def test_a_batch_of_models_that_exceeds_memory_is_halved_once_and_trained(monkey
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
-def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
+def test_a_target_that_is_constant_in_training_rows_is_refused_by_name(loss):
     dataset, settings = small_dataset(), replace(QUICK, loss=loss)
     first, second = random_splits(200, n_splits=2, random_state=0)
     held_out = with_held_out(random_splits(200, n_splits=1, random_state=0)[0], random_state=0).validation
@@ -221,7 +221,9 @@ def over_years(n_policies=120, seed=0):
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_no_group_is_in_two_parts_and_more_splits_leave_the_first_unchanged(validation_share):
+def test_group_splits_keep_groups_together_and_drawing_more_splits_leaves_the_first_unchanged(
+    validation_share,
+):
     data = over_years()
     options = {"random_state": 3, "validation_share": validation_share}
     few, more = (draw_splits(data, "group", n_splits=k, **options) for k in (2, 5))
@@ -282,7 +284,7 @@ def test_splits_by_group_or_time_are_refused_without_their_column():
         fd.sweep(data, groups=[1, 2], lams=[1.0])
 
 
-def test_folds_and_held_out_rows_never_divide_a_group():
+def test_folds_and_held_out_rows_keep_the_rows_of_a_group_together():
     data = over_years()
     dealt = folds(np.arange(data.n_rows), n_folds=4, random_state=0, groups=data.groups)
     assert sorted(np.concatenate([fold.validation for fold in dealt])) == list(range(data.n_rows))
@@ -305,7 +307,7 @@ def test_out_of_fold_predictions_come_from_models_trained_without_the_group():
     assert sum(map(len, inside)) == len(set.union(*inside)) == 60
 
 
-def test_verdicts_of_a_sweep_take_groups_into_account():
+def test_noise_floors_and_tests_of_a_sweep_take_groups_into_account():
     data = replace(over_years(), time=None)
     options = {"lams": [1.0], "methods": ["standard"], "n_splits": 2, "settings": QUICK, "device": "cpu"}
     options |= {"measures": ["hgr_kde"], "references": False, "importance": False, "tariff": False}

@@ -60,7 +60,7 @@ def test_each_split_uses_the_weight_decay_with_the_lowest_validation_error():
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.2])
-def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share, monkeypatch):
+def test_test_rows_are_used_neither_for_tuning_nor_for_baseline_models(validation_share, monkeypatch):
     monkeypatch.setattr("fairdash.training.baselines.MAX_TREES", 5)
     dataset = claims(400)
     splits = random_splits(400, n_splits=1, random_state=0, validation_share=validation_share)
@@ -86,7 +86,7 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
-def test_baselines_use_the_loss_of_the_plan_and_trees_fit_a_nonlinear_effect(name):
+def test_baseline_models_use_the_chosen_loss_and_trees_fit_a_nonlinear_effect(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1500, 3))
     mean = np.exp(0.8 * np.abs(x[:, 0]))
@@ -161,7 +161,7 @@ def test_the_training_budget_of_a_plan_depends_on_the_number_of_training_rows():
     assert plan.batch_size == budget_of(training_rows(20_000))["batch_size"] == 512
 
 
-def test_default_settings_learn_a_weak_signal_in_claims():
+def test_a_network_with_default_settings_learns_a_weak_signal_in_claim_counts():
     """The signal explains about 1 % of the deviance; a weight decay of 3 % would suppress it."""
     rng = np.random.default_rng(1)
     x, years = rng.normal(size=(12_000, 3)), rng.uniform(0.1, 1, 12_000)
@@ -181,7 +181,7 @@ PILOT_QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.
 
 
 @pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
-def test_lambdas_are_spread_so_that_dependence_falls_in_equal_steps(middle):
+def test_lambdas_are_selected_so_that_dependence_decreases_in_equal_steps(middle):
     """Expected values follow the closed form: dependence 0.8 / (1 + λ / m), floor 0.1."""
     found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
     reached = 0.8 / (1 + found[:-1] / middle)
@@ -195,9 +195,7 @@ def test_lambdas_are_spread_so_that_dependence_falls_in_equal_steps(middle):
 )
 @example([5e-324] + [0.0] * (len(TRIED) - 1), 0.0, 4)
 @example([0.5, 1e-310] + [0.0] * (len(TRIED) - 2), 0.0, 4)
-def test_spreading_lambdas_gives_the_requested_number_of_distinct_ones_for_any_measurements(
-    values, floor, count
-):
+def test_selected_lambdas_are_distinct_and_as_many_as_requested_for_any_pilot_results(values, floor, count):
     found = spread(TRIED, np.array(values), floor, count=count)
     assert len(found) == count == len(set(found.tolist()))
     assert (found > 0).all()
@@ -231,7 +229,7 @@ def test_lambdas_stay_at_their_defaults_without_dependence():
     assert with_lams_found(dataset, default_plan(dataset, device="cpu", settings=PILOT_QUICK)).lams == LAMS
 
 
-def test_given_lambdas_and_a_standard_model_alone_need_no_pilot_training():
+def test_no_pilot_models_are_trained_for_given_lambdas_or_for_a_standard_model_alone():
     dataset = linked()
     for asked in ({"lams": (0.5,)}, {"methods": ("standard",)}):
         plan = default_plan(dataset, device="cpu", settings=PILOT_QUICK, **asked)
@@ -259,7 +257,7 @@ def test_a_stored_result_contains_the_lambdas_found_by_its_pilot(tmp_path):
         read_result(tmp_path, replace(planned, lams=(1.0,)))
 
 
-def test_a_search_for_lambda_chooses_the_candidates_itself():
+def test_a_search_for_lambda_selects_candidates_automatically():
     options = {"target": "hgr_spline<=1", "method": "hgr_spline", "n_folds": 2, "device": "cpu"}
     settings = TrainingSettings(hidden=(4,), n_epochs=3, batch_size=64, warm_up_epochs=1)
     found = fd.find_lam(linked(400), settings=settings, **options)
@@ -270,7 +268,7 @@ def test_a_search_for_lambda_chooses_the_candidates_itself():
         fd.find_lam(linked(400), lams="all", **options)
 
 
-def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
+def test_lambdas_for_tariffs_are_spaced_by_the_dependence_of_fitted_tariffs():
     """For claims, the usual weights would all end at the floor; without a link the plan keeps them."""
     from tests.runs.test_tariffs import claims_source
 

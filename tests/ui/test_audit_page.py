@@ -221,7 +221,9 @@ def test_an_audit_of_another_owner_is_reported_as_gone(source: UploadSource) -> 
     assert "is gone" in at.error[0].value
 
 
-def test_the_audit_page_compares_the_price_with_the_nearest_points_of_a_front(source: UploadSource) -> None:
+def test_the_audit_page_compares_the_price_with_the_nearest_models_on_a_trade_off_curve(
+    source: UploadSource,
+) -> None:
     audit = asked(source, 1, 8)
     at = calm(open_page("audit", audit=audit.id))
     assert "No front has been trained" in words(at)
@@ -260,7 +262,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert made_from(source.sha256, owner=LOCAL).jobs[RepairJob] == (job.folder,)
 
 
-def test_an_audit_of_the_prediction_of_a_run_is_compared_with_the_front_of_the_run() -> None:
+def test_an_audit_of_predictions_of_a_run_compares_them_with_the_trade_off_curve_of_the_run() -> None:
     run = finished(source=CatalogueSource(dataset="household", options={"n": 400}))
     calm(click(open_page("tradeoff", run=run.id), "Audit this price"))
     kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]

@@ -42,7 +42,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
-def test_a_damaged_source_is_reported_only_on_pages_that_request_it(home, finished_run, damage):
+def test_a_damaged_data_source_is_reported_only_on_pages_that_use_it(home, finished_run, damage):
     bad = "0123456789abcdef"
     save_source(SOURCE)
     (home / "sources" / f"{bad}.json").write_bytes(DAMAGE[damage])

@@ -160,7 +160,7 @@ def test_missing_value_marks_encoding_and_separator_of_a_text_file_can_be_change
 
 
 @pytest.mark.bad_input(24)
-def test_a_constant_outcome_is_blocked() -> None:
+def test_a_constant_target_or_sensitive_column_is_blocked() -> None:
     at = open_page("data")
     for column in ("cost", "age"):
         at = roles_set(choose_upload(at, changed(**{column: 7391})))
@@ -222,7 +222,7 @@ def test_excluded_columns_can_be_included_by_one_click() -> None:
     assert "120 rows · 3 features" in said(at)
 
 
-def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() -> None:
+def test_the_train_page_offers_splits_by_the_chosen_group_and_time_columns() -> None:
     at = upload(changed(policy_no=np.arange(120) // 3, year=np.tile([2019, 2020, 2021], 40)))
     at = box(at, "Group").set_value("policy_no").run()
     at = box(at, "Time").set_value("year").run()
@@ -349,7 +349,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("label", few(TARGETS, "Claim severity"))
-def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
+def test_claim_frequency_claim_severity_and_pure_premium_are_offered_as_targets(label: str) -> None:
     target, weight, loss = TARGETS[label]
     frame = tariff()
     frame.loc[frame["ClaimNb"].idxmin(), "ClaimAmount"] = 70.0
@@ -400,7 +400,7 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
     assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
-def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
+def test_one_click_excludes_a_suspiciously_predictive_feature_without_repeating_the_check(monkeypatch):
     """Missing cells can reveal the target too; a suspect column stays a feature until the user decides."""
     at, checked, check = open_page("data"), [], cached.check_data
     monkeypatch.setattr(

@@ -275,7 +275,7 @@ def test_two_source_files_cannot_share_a_widget_key_prefix(tmp_path):
         Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
 
 
-def test_a_title_of_several_lines_moves_down_and_has_more_room():
+def test_a_chart_title_of_several_lines_gets_a_larger_margin():
     one, many = (
         enlarged(new_figure(title="Price", subtitle=said, x="", y="", theme=LIGHT))
         for said in ("by age", "average prices of groups with their 95 % intervals, dots: rows at random")

@@ -50,7 +50,7 @@ def in_document(document: bytes, table: Table) -> bool:
     return any(texts[k : k + len(cells)] == cells for k in range(len(texts)))
 
 
-def test_page_command_line_report_and_csv_give_the_same_text_for_an_audit(tmp_path, capsys):
+def test_audit_text_is_identical_on_the_page_on_the_command_line_in_the_report_and_in_csv(tmp_path, capsys):
     audit = asked(uploaded(policies()), 1, 5)
     result = audit.read_result()
     sentence, table = result.answers[0].text, verdicts_of(result)
@@ -78,7 +78,9 @@ def test_page_command_line_report_and_csv_give_the_same_text_for_an_audit(tmp_pa
     assert [in_document(each, table) for each in (report, filing)] == [True, True]
 
 
-def test_page_command_line_report_and_csv_give_the_same_text_for_a_front(finished_run, tmp_path, capsys):
+def test_trade_off_text_is_identical_on_the_page_on_the_command_line_in_the_report_and_in_csv(
+    finished_run, tmp_path, capsys
+):
     found = parse_comparison(finished_run)
     sentence, table = content.summary(found)[0], tables.measures(found)
     number = table.rows[0][-2]

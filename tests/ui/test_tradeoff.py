@@ -82,7 +82,9 @@ def drawn_once(monkeypatch):
 
 @pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
-def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, another_result, objective):
+def test_every_panel_opens_for_a_trained_a_blended_and_the_standard_model(
+    finished_run, another_result, objective
+):
     named = {"Age": "driver's age", "Cost": "yearly *price*"}
     another_result(replace(finished_run.read_result(), names=named))
     lams = [4.0, 2.3, 0.0]
@@ -197,7 +199,7 @@ def test_a_preview_starts_automatically_and_stays_usable_if_refinement_is_cancel
     assert "What fairness costs" in str(list(charts(at)))
 
 
-def test_a_quicker_run_is_offered_in_place_of_a_long_one(monkeypatch):
+def test_a_shorter_run_is_offered_as_a_replacement_for_a_long_run(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
     worker.preview(run, JobContext(run, ends=False), run_directly)
@@ -224,7 +226,7 @@ def test_a_quicker_run_is_offered_in_place_of_a_long_one(monkeypatch):
     ("objective", "a"),
     [("demographic_parity", ModelKey("standard", 0.0)), ("equalized_residuals", ModelKey("hgr_nn", 4.0))],
 )
-def test_each_slider_position_shows_the_values_of_the_comparison_at_that_point(finished_run, objective, a):
+def test_each_slider_position_shows_the_values_computed_for_its_model(finished_run, objective, a):
     found = replace(compared(finished_run, 1.0, a=a), objective=objective)
     stops = stops_of(found)
     for k, point in enumerate(stops.points):
@@ -242,7 +244,7 @@ def curve():
     return json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
 
 
-def test_the_sentences_on_the_home_page_match_the_numbers_behind_them(curve):
+def test_the_sentences_on_the_home_page_match_the_computed_numbers(curve):
     at = open_page("home")
     assert sentence(curve, stage(at)["slider"]["at"]) in words(at)
     end = len(curve["lam"]) - 1
@@ -321,7 +323,7 @@ def crossed_run(light_runs):
     return made
 
 
-def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_all_jointly(crossed_run):
+def test_the_trade_off_page_offers_each_sensitive_attribute_their_combination_and_a_joint_view(crossed_run):
     result = crossed_run.read_result()
     views = ["age", "sex", "age × sex", TOGETHER]
     assert list(views_of(result.sensitive, result.frames[result.objective])) == views

@@ -94,7 +94,7 @@ def way() -> tuple[set[str], set[str]]:
     return {file for file, names in SEEN.items() if names & records} - {CONVERTER}, records - {"Run"}
 
 
-def test_drawing_a_front_involves_a_limited_number_of_files_and_records(finished_run):
+def test_code_that_draws_a_trade_off_curve_uses_a_limited_number_of_files_and_classes(finished_run):
     st.cache_resource.clear()
     at = AppTest.from_function(front_alone, default_timeout=60)
     at.query_params["run"] = finished_run.id

@@ -26,7 +26,7 @@ def numbers(said: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", few(CURVES, "hump", "bent"))
-def test_scene_1_states_the_exact_values_of_its_curve(name) -> None:
+def test_lesson_scene_1_states_the_exact_values_of_its_curve(name) -> None:
     points = CURVES[name]
     pearson, hgr = numbers(lesson.curve_sentence(points))[:2]
     shape = lesson.curve_scene(points).named
@@ -37,7 +37,7 @@ def test_scene_1_states_the_exact_values_of_its_curve(name) -> None:
     assert pearson == pytest.approx(fd.measure("pearson", u, v), abs=0.012)
 
 
-def test_scene_1_begins_with_no_correlation_and_strong_dependence() -> None:
+def test_lesson_scene_1_begins_with_zero_correlation_and_strong_dependence() -> None:
     pearson, hgr = lesson.dials(lesson.HUMP)
     assert abs(pearson) < 1e-9
     assert hgr > 0.9
@@ -46,7 +46,7 @@ def test_scene_1_begins_with_no_correlation_and_strong_dependence() -> None:
     assert "nearly straight" in lesson.curve_sentence(CURVES["line"])
 
 
-def test_scene_2_transforms_the_data_until_pearson_equals_hgr() -> None:
+def test_lesson_scene_2_transforms_both_variables_until_their_correlation_equals_hgr() -> None:
     u, v = (values[0] for values in lesson.curve_scene(lesson.HUMP).draw())
     assert numbers(lesson.straight_sentence(lesson.HUMP, 0))[0] == round(fd.measure("pearson", u, v), 2)
     slope, _, hgr, ada, ben = numbers(lesson.straight_sentence(lesson.HUMP, 1))
@@ -62,7 +62,7 @@ def test_scene_2_transforms_the_data_until_pearson_equals_hgr() -> None:
 
 
 @pytest.mark.parametrize("state", few([(50, 20), (100, 50), (200, 10)], (50, 20)))
-def test_scene_3_states_the_values_measured_by_the_library(state: tuple[int, int]) -> None:
+def test_lesson_scene_3_states_the_values_measured_by_the_library(state: tuple[int, int]) -> None:
     n, steps = state
     u, v = lesson.independent_rows(n)
     own, new = (
@@ -74,7 +74,7 @@ def test_scene_3_states_the_values_measured_by_the_library(state: tuple[int, int
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_scene_4_states_penalty_error_and_prices_at_each_training_step(frozen: bool) -> None:
+def test_lesson_scene_4_states_penalty_error_and_prices_at_each_training_step(frozen: bool) -> None:
     states = lesson.duel_states(frozen).set_index("step")
     assert list(states.index) == list(lesson.DUEL_STEPS)
     for step in (0, lesson.FROZEN_AT, 400):
@@ -86,13 +86,13 @@ def test_scene_4_states_penalty_error_and_prices_at_each_training_step(frozen: b
         assert prices.min() - 1 < said[5] < prices.max() + 1
 
 
-def test_the_committed_values_of_scene_4_can_be_reproduced() -> None:
+def test_the_stored_values_of_lesson_scene_4_can_be_reproduced() -> None:
     again, committed = maker.duel(games=(False,), steps=(0, 10))["duel"], lesson.duel_states(False)[:2]
     both = (each.drop(columns="frozen").astype(float) for each in (again, committed))
     np.testing.assert_allclose(*both, atol=1e-4)
 
 
-def test_scene_5_states_who_pays_more_and_who_pays_less() -> None:
+def test_lesson_scene_5_states_who_pays_more_and_who_pays_less() -> None:
     after, before = (lesson.payers_by_age("demographic_parity", lam).set_index("age") for lam in (3.0, 0.0))
     said = lesson.payers_sentence("demographic_parity", 3.0)
     assert numbers(said)[1:3] == [30, round(after.loc[30, "price"] - before.loc[30, "price"])]
@@ -101,7 +101,7 @@ def test_scene_5_states_who_pays_more_and_who_pays_less() -> None:
 
 
 @pytest.mark.parametrize("objective", lesson.OBJECTIVES)
-def test_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> None:
+def test_lesson_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> None:
     points, floor = lesson.payers_points(objective), lesson.payers_floor(objective)
     assert points["edge"].min() < floor < points["edge"].max()
     # Before the guess, the figure shows one point with the same floor.
@@ -116,7 +116,7 @@ def test_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> N
         assert ("removes only noise" in said) == (hgr <= floor)
 
 
-def test_the_lesson_texts_state_the_titles_and_the_numbers_of_the_scenes() -> None:
+def test_the_lesson_texts_state_the_titles_and_numbers_of_the_lesson_scenes() -> None:
     notes, exercises = (lesson.text(name) for name in lesson.TEXTS)
     for scene in SCENES.values():
         assert f"## {scene.title}" in notes

@@ -42,7 +42,7 @@ def test_the_transcribed_table_of_the_paper_is_complete():
     assert row_of("crime", "hgr_spline", "demographic_parity")["mse"] == 0.781
 
 
-def test_both_published_networks_give_zero_for_a_constant_prediction():
+def test_both_published_network_estimators_are_zero_for_a_constant_prediction():
     u, v = np.zeros((1, 50)), np.arange(50.0)[None]
     assert (hgr_nn_published(u, v, n_steps=3), chi2_nn_published(u, v, n_steps=3)) == (0, 0)
 
@@ -202,7 +202,7 @@ def test_test_rows_do_not_affect_the_choice_of_a_model_in_the_reproduction(small
     np.testing.assert_array_equal(predicted, again)
 
 
-def test_every_lambda_and_the_blends_between_neighbours_are_compared(small):
+def test_models_at_every_lambda_and_interpolations_between_adjacent_models_are_compared(small):
     dataset, (split, _) = small
     frame = trial(dataset, split).compared()
     assert len(frame) == 3 + 2 * len(BLENDS)
@@ -220,7 +220,7 @@ def with_shift(result, table, column, by):
     return replace(result, tables={**result.tables, table: frame})
 
 
-def test_repeated_studies_are_compared_by_the_average_of_draws_within_three_standard_errors():
+def test_averages_of_repeated_studies_agree_if_they_differ_by_at_most_three_standard_errors():
     result = read_result("fig1")
     values = result.tables["values"]
     first = values[(values["id"] == "hgr_nn") & (values["evaluation"] == "ours") & (values["rho"] == 0)]

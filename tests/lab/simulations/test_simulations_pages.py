@@ -43,7 +43,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
-def test_the_patterns_page_first_shows_an_answer_and_four_estimators_and_adds_others_on_request() -> None:
+def test_the_patterns_page_shows_four_estimators_first_and_other_results_on_request() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure detects the link?"
     assert [part for part in ("estimators detect the link", "0.89") if part not in answer(app)] == []
@@ -75,7 +75,7 @@ SHOWN = few(SCENES, *(each for each in SCENES if each.id in ("u_shape", "heavy_t
 
 
 @pytest.mark.parametrize("each", SHOWN, ids=lambda each: each.id)
-def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
+def test_one_click_opens_the_simulated_example_in_which_an_estimator_fails(each) -> None:
     app = opened("patterns")
     calm(app.button(key=f'patterns.scene example "{each.id}"').click().run())
     assert (app.selectbox(key="pattern").value, at(app)) == (each.scene.pattern, each.scene.noise)
@@ -132,7 +132,7 @@ def test_the_in_sample_value_of_networks_on_noise_matches_the_text_of_the_page()
     assert 0.65 < np.median(read) < 0.8
 
 
-def test_the_old_address_of_the_gaussians_page_opens_its_part_with_the_given_parameters() -> None:
+def test_the_old_address_of_the_gaussians_page_opens_the_gaussians_part_of_the_patterns_page() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
     assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)

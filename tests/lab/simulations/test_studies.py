@@ -52,14 +52,14 @@ def seen(table: pd.DataFrame, id: str) -> bool:
     return is_detected(id, table.loc[id, "value"], table.loc[id, "floor_q95"])
 
 
-def test_scenes_with_different_noise_use_the_same_scaled_random_draws() -> None:
+def test_simulated_data_sets_of_different_noise_levels_use_the_same_random_draws() -> None:
     quiet, loud = Scene(noise=1.0).draw(), Scene(noise=3.0).draw()
     assert np.array_equal(quiet[0], loud[0])
     shape = Scene().shape
     assert np.allclose(3 * (quiet[1] - shape(quiet[0])), loud[1] - shape(loud[0]))
 
 
-def test_custom_points_make_a_piecewise_linear_curve_and_invalid_scenes_are_refused() -> None:
+def test_custom_points_define_a_piecewise_linear_curve_and_invalid_simulations_are_refused() -> None:
     scene = Scene(pattern=POINTS, points=((-10, 0), (0, 5), (10, 0)))
     assert scene.named([-5.0, 0.0, 5.0]).tolist() == [2.5, 5.0, 2.5]
     assert from_plain(Scene, to_plain(scene)) == scene
@@ -91,14 +91,14 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("scene", UNSEEN)
-def test_each_example_scene_shows_the_failure_of_the_estimators_that_it_describes(scene: str) -> None:
+def test_in_each_simulated_example_the_named_estimators_fail_as_described(scene: str) -> None:
     unseen, id, column, least = UNSEEN[scene]
     table = read(scene)
     assert not any(seen(table, each) for each in unseen)
     assert table.loc[id, column] > least
 
 
-def test_underestimates_of_chi2_kde_and_of_cumulative_fairquant_are_shown() -> None:
+def test_examples_show_that_chi2_kde_and_cumulative_fairquant_underestimate_dependence() -> None:
     scene = example("strong_link").scene
     assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
     value = read("top_gap")["value"]
@@ -119,7 +119,7 @@ def test_learned_functions_follow_the_pattern_and_measures_without_functions_are
     assert abs(np.corrcoef(f["y"], shape)[0, 1]) > 0.95
 
 
-def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
+def test_at_most_two_estimators_detect_dependence_in_pure_noise() -> None:
     table = read("pure_noise")
     assert sum(seen(table, id) for id in table.index) <= 2
 
@@ -200,7 +200,7 @@ def test_only_patterns_with_few_values_have_finite_information_without_noise() -
     assert step.mi == pytest.approx(math.log(2))
 
 
-def test_the_ties_option_sets_that_share_of_rows_to_zero_and_the_exact_value_accounts_for_ties() -> None:
+def test_the_option_ties_sets_a_share_of_rows_to_zero_and_the_exact_value_accounts_for_ties() -> None:
     scene = Scene(ties=0.5, n=200_000, pattern="parabola")
     u, v = scene.draw()
     assert np.mean(u == 0) == pytest.approx(0.5, abs=0.01)
@@ -211,7 +211,7 @@ def test_the_ties_option_sets_that_share_of_rows_to_zero_and_the_exact_value_acc
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.01)
 
 
-def test_the_middle_term_of_the_bound_equals_hgr_squared_in_bits_and_is_smaller_in_nats() -> None:
+def test_the_middle_term_of_the_bound_is_hgr_squared_in_bits_and_below_hgr_squared_in_nats() -> None:
     chi2 = np.geomspace(1e-6, 1e3, 200)
     bits, nats = (middle(information(chi2, base)) for base in ("bits", "nats"))
     assert np.allclose(bits, hgr2(chi2), rtol=1e-9)

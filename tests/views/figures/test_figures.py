@@ -102,7 +102,7 @@ def test_names_in_figures_never_become_html_and_figures_are_valid_plotly():
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
 
 
-def test_the_front_figure_shows_every_split_the_path_of_means_and_the_marks():
+def test_the_front_figure_shows_all_splits_the_curve_of_means_and_the_marked_models():
     figure = _all_figures("x")[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
     assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
@@ -117,7 +117,7 @@ def test_the_front_figure_shows_every_split_the_path_of_means_and_the_marks():
     assert "lowest error under independence: 0.3 ± 0.02" in texts
 
 
-def test_the_front_figure_greys_exactly_the_dominated_points():
+def test_the_front_figure_shows_only_dominated_points_in_grey():
     columns = {"method": "hgr_nn", "lam": [0.0, 1.0, 2.0, 3.0], "share": 0.0, "n_splits": 2}
     columns |= {"mse": [0.3, 0.4, 0.5, 0.6], "hgr_kde": [0.9, 0.5, 0.6, 0.2]}
     columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
@@ -154,7 +154,7 @@ def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_training_curves_are_averages_over_the_models_of_the_method_in_training():
+def test_training_curves_show_averages_over_all_models_of_the_method_being_trained():
     stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
     (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
@@ -338,7 +338,7 @@ def test_the_spread_figure_draws_a_constant_model_as_one_line(noise, other):
     assert len(set(named)) == 2
 
 
-def test_both_panels_show_the_same_models_and_mark_the_chosen_model(both):
+def test_the_panels_for_predictions_and_residuals_show_the_same_models_and_mark_the_chosen_one(both):
     figure = objectives_figure(tidied(both), chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):

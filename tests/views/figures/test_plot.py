@@ -40,7 +40,7 @@ def test_the_front_figure_shows_means_over_test_rows(trained):
     assert other.layout.font.color != figure.layout.font.color
 
 
-def test_plot_front_works_for_the_standard_model_alone_and_with_references(trained):
+def test_plot_front_draws_the_standard_model_alone_or_with_reference_predictions(trained):
     data, _ = trained
     alone = fd.sweep(data, methods=["standard"], lams=[], n_splits=1, settings=QUICK, device="cpu")
     assert "standard model" in words(fd.plot.front(alone))

@@ -38,7 +38,7 @@ def test_a_comparison_uses_the_defaults_of_the_page_for_options_not_given(run):
     assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
 
 
-def test_points_of_a_comparison_are_found_by_name(run):
+def test_models_to_compare_are_found_by_method_and_lambda(run):
     found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
     assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
     between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
@@ -65,7 +65,7 @@ def test_the_report_command_writes_the_report(run, tmp_path, capsys):
     assert f"{place}: " in capsys.readouterr().out
 
 
-def test_the_table_of_references_states_the_least_error_of_independent_predictions_and_its_limits(run):
+def test_the_table_of_references_states_the_estimated_least_error_under_independence(run):
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front
@@ -97,13 +97,13 @@ def figures(**stops: Any) -> pd.DataFrame:
     ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is in this range, so a blended model is shown
     ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
 ])  # fmt: skip
-def test_the_front_first_shows_a_model_in_the_middle_third_of_dependence_or_of_lambda(dependence, expected):
+def test_the_model_shown_first_is_in_the_middle_third_of_dependence_or_of_lambda(dependence, expected):
     stops = {"lam": [0, 1, 1.4, 2, 4], "share": [0, 0, 0.5, 0, 0]}
     found = figures(**{name: each[: len(dependence)] for name, each in stops.items()}, hgr_spline=dependence)
     assert opening(found) == expected
 
 
-def test_other_methods_and_row_order_do_not_change_the_model_that_the_front_shows_first():
+def test_the_model_shown_first_does_not_depend_on_other_methods_or_row_order():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2

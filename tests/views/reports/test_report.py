@@ -119,7 +119,7 @@ def test_every_number_in_the_summary_comes_from_the_comparison(dataset, lam, a, 
     assert not strange, (strange, said)
 
 
-def test_a_report_on_models_without_predictive_gain_says_so_first_and_makes_no_claims(dataset):
+def test_a_report_first_states_missing_predictive_gain_and_then_makes_no_claims(dataset):
     learned = make_comparison(dataset, lam=1.0)
     blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
     found = replace(learned, result=replace(learned.result, gain=blind))
@@ -219,7 +219,7 @@ VALUES = {"mostly zero": [0] * 7 + [1, 2, 3], "threes": [*range(40)] * 3}
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_no_group_holds_fewer_than_20_rows(name):
+def test_every_group_in_a_report_has_at_least_20_rows(name):
     values = VALUES[name]
     dataset = make_dataset(n=240, values=values, weight=len(values) % 4 == 0)
     found = make_comparison(dataset, importance=True)
@@ -334,7 +334,7 @@ def test_the_benchmark_table_states_that_an_existing_price_may_use_the_sensitive
     assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
 
 
-def test_a_report_states_dependence_with_the_measure_that_detected_it(found):
+def test_a_report_names_the_measure_that_detected_the_dependence(found):
     def said(verdict, own):
         test = found.front.test.copy()
         for measure, figures in (("verdict", verdict), ("hgr_kde", own)):
