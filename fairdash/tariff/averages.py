@@ -13,15 +13,9 @@ Array = NDArray[np.float64]
 
 #: Factor of the penalty, chosen so that average premiums hardly depend on s if λ is 1.
 _STRENGTH = 10.0
-<<<<<<< HEAD
-#: Dependence that averages do not show has a weight of a constant plus a slope times λ, with an upper limit
-#: of λ. The weight grows with λ, because a reduction of this dependence costs accuracy as long as averages
-#: depend on s. At the maximum λ, the premium is almost flat.
-=======
 #: Constant, slope in λ, and largest λ of the weight of dependence that averages do not show. The weight grows
 #: with λ, because a reduction of this dependence costs accuracy as long as averages depend on s. At the
 #: maximum λ, the premium is almost flat.
->>>>>>> g7
 _LINK_WEIGHT, _LINK_SLOPE, _MAX_LAM = 0.1, 2.5, 30.0
 #: Weight at λ = 1 of the premium's variance, including variance that is unrelated to s. The weight is
 #: proportional to λ, so that a small λ reduces the dependence of averages on s but hardly the variance.
@@ -57,11 +51,7 @@ class AveragesPenalty:
     weight
         Weights of the rows, (n,).
     rows
-<<<<<<< HEAD
-        Row numbers, (m,), of those of the n rows that the penalty uses.
-=======
         Indices, (m,), of the rows that the penalty uses.
->>>>>>> g7
     number
         Floating-point type, float64 or float32.
     premium

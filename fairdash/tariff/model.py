@@ -71,14 +71,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` measures differences in
         units of premium: as λ grows, it first reduces differences between average premiums by s, then other
-<<<<<<< HEAD
-        dependence on s, and finally all differences between premiums. The other penalties reduce correlations
-        with s, even if premiums hardly differ; their tariffs can predict worse than a flat premium if the
-        signal in the claims is weak.
-=======
         dependence on s, then all differences between premiums. The other penalties reduce correlations with
         s, even if premiums hardly differ, and can predict worse than a flat premium if claims are noisy.
->>>>>>> g7
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
@@ -110,24 +104,6 @@ class FairTariff(RegressorMixin, BaseEstimator):
     smooth
         Weight γ ≥ 0 of the squared second differences of a curve's values at neighbouring breakpoints or
         bands, on the scale of η (Eilers and Marx 1996); `alpha` applies in addition. Pass one number for all
-<<<<<<< HEAD
-        columns, or a map of columns to γ, where γ is 0 for columns not in the map. ``"auto"`` selects γ per
-        column by cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or uses γ = 0 for fewer
-        than 100 rows.
-    monotone
-        Map of columns to constraints, such as ``{"years": -1, "bonus": ["A", "B", "C"]}``, or None. A
-        constraint is +1 if the relativities of a numeric column may only rise, −1 if they may only fall, or
-        all levels of a category in an order in which relativities may only rise. Constraints hold exactly, at
-        every λ.
-    credibility
-        Number K of artificial claims, at the claim frequency of the base, that a level, band or pair gets if
-        fewer than 30 of its rows have a claim (Bühlmann). If the model expects E claims at a level, the
-        observed claims have the weight E / (E + K). With K = 0, a level without claims gets a relativity near
-        0.
-    balance
-        Whether to adjust the base so that the sum of premiums over the training rows equals the sum of
-        targets.
-=======
         columns, or a map of columns to γ (0 for columns not in the map). ``"auto"`` selects γ per column by
         cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`), or γ = 0 for fewer than 100 rows.
     monotone
@@ -140,7 +116,6 @@ class FairTariff(RegressorMixin, BaseEstimator):
         claims have the weight E / (E + K). If K is 0, a level without claims has a relativity near 0.
     balance
         Whether to adjust the base so that the sum of the training rows' premiums equals the sum of targets.
->>>>>>> g7
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     penalty_rows
@@ -176,15 +151,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     columns_ : dict
         Map of names in the tariff, which are text, to the names of the same columns in X.
 
-<<<<<<< HEAD
-    Notes ----- If training rows have missing cells, missing cells form a separate level. Levels are text: 3,
-    3.0 and "3" are the same level. For levels not seen in training, :meth:`predict` uses the base and warns.
-=======
     Notes
     -----
     If training rows have missing cells, missing cells form a separate level. Levels are text: 3, 3.0 and "3"
     are the same level. For levels not seen in training, :meth:`predict` uses the base and warns.
->>>>>>> g7
 
     The penalty ``"pearson"`` uses every sensitive feature separately, so premiums may still depend on a
     combination of features. The penalty ``"jdcov"`` uses combinations of up to three features, ``"ccdcov"``
@@ -286,12 +256,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
             above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-<<<<<<< HEAD
-            Row weights, such as exposures; a row of weight 0 is left out, and a row of weight 2 counts as two
-            rows.
-=======
             Row weights, such as exposures; weight 0 excludes a row, and weight 2 counts the row twice.
->>>>>>> g7
 
         Raises
         ------
@@ -393,14 +358,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         ----------
         base
             Reference with relativity 1 (0 points): ``"level"``, the base level of each factor, or
-<<<<<<< HEAD
-            ``"average"``, the average over the training rows (geometric with a log link). The relativities of
-            interactions always refer to the base levels. Fixed relativities remain unchanged and have the
-            kind “fixed”.
-=======
             ``"average"``, the average over the training rows (geometric with a log link). Interactions always
             refer to base levels. Fixed relativities remain unchanged and have the kind “fixed”.
->>>>>>> g7
         unpenalised
             Whether to return the table of the GLM with the same factors (λ = 0) instead.
 

@@ -28,11 +28,7 @@ class NetworkPenalty:
     weight
         Weights of the rows, (n,).
     rows
-<<<<<<< HEAD
-        Row numbers, (m,), of those of the n rows that the penalty uses.
-=======
         Indices, (m,), of the rows that the penalty uses.
->>>>>>> g7
     number
         Floating-point type, float64 or float32.
     """

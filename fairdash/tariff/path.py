@@ -262,14 +262,8 @@ def find_lams(
     Parameters
     ----------
     split
-<<<<<<< HEAD
-        Split for the search. Tariffs are fitted to the training rows, and dependence is measured on the
-        validation rows or, if there are none, on a fifth of the training rows. Large sets of rows are
-        sampled.
-=======
         Split. Tariffs are fitted to training rows, and dependence is measured on validation rows or, without
         validation rows, on a fifth of the training rows. Large sets of rows are sampled.
->>>>>>> g7
     options
         Options of the fit.
     count

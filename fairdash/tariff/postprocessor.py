@@ -96,18 +96,6 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ----------
     share_without_s_ : float
         Share of the repair that ``predict(X)`` achieves without s, in [0, 1]: the R², without a constant,
-<<<<<<< HEAD
-        when x predicts the difference between repaired and original price. With a share of 0, x does not
-        predict the difference, and ``predict(X)`` hardly changes the price. With a share of 1, s is not
-        needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than 200
-        rows, for a price that needs no repair, and for networks, which have a different objective.
-
-    Notes ----- Within every combination of classes, prices are repaired for the numeric attribute, so that
-    the repaired price is jointly independent of the number and the classes. For several numeric attributes,
-    prices are repaired for one after another, in three passes, each within combinations, of about 200 rows,
-    of up to ten bands of the other attributes. Dependence within a band remains. Projections keep the mean
-    price of training rows.
-=======
         with which x predicts the difference between repaired and original price. With a share of 0, x does
         not predict the difference, and ``predict(X)`` hardly changes the price. With a share of 1, s is not
         needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than 200
@@ -120,7 +108,6 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     repair prices for one attribute after another, within combinations of up to ten bands of the other
     attributes, with about 200 rows per combination. Dependence within a band remains. Projections keep the
     mean price of training rows.
->>>>>>> g7
 
     Examples
     --------
@@ -412,11 +399,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-<<<<<<< HEAD
-        """Fit a network with dependence on s between the price's dependence (α = 0) and the floor (α = 1).
-=======
         """Fit a network; its dependence on s is between the price's dependence (α = 0) and the floor (α = 1).
->>>>>>> g7
 
         The price is not a feature of the network, because it contains noise that trees have learned.
         """
@@ -447,13 +430,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _projected(self, table: Array) -> Array:
         """Return the repaired price predicted by trees, which learn the difference from the original price.
 
-<<<<<<< HEAD
-        Trees predict steps, which distort this difference less than a price; with `monotone`, trees learn the
-        repaired price itself.
-=======
         Trees predict step functions. The steps distort this difference less than they would distort a price;
         with `monotone`, trees learn the repaired price itself.
->>>>>>> g7
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]

@@ -62,13 +62,6 @@ def choose_smooth(
     x, y, sample_weight, offset
         Same meaning as in :func:`fairdash.tariff.fit.fit_stack`.
 
-<<<<<<< HEAD
-    Notes ----- With more rows, a curve has less noise and needs a smaller γ. The γ selected on the training
-    rows of a fold is therefore multiplied by the number of these training rows divided by the number of all
-    rows. Breiman and others (1984) accept an increase of the deviance by one standard error. This function
-    accepts half a standard error of paired differences, because the deviances of two curves on the same rows
-    are correlated. In simulations, a tolerance of one standard error smoothed jumps too much, and with a
-=======
     Notes
     -----
     With more rows, a curve has less noise and needs a smaller γ. The γ selected on the training rows of a
@@ -76,7 +69,6 @@ def choose_smooth(
     Breiman and others (1984) accept an increase of the deviance by one standard error. This function accepts
     half a standard error of paired differences, because the deviances of two curves on the same rows are
     correlated. In simulations, a tolerance of one standard error smoothed jumps too much, and with a
->>>>>>> g7
     tolerance of 0, curves followed noise and changed direction more often. The GLM of a fold is fitted once
     per pass; for every other γ, one Newton step from this GLM is made.
     """
@@ -134,11 +126,7 @@ def _fold(
     shape: Shape,
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
-<<<<<<< HEAD
-    """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for the shape."""
-=======
     """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for penalties."""
->>>>>>> g7
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
     target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])

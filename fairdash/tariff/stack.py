@@ -187,14 +187,8 @@ class TariffStack:
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return value and gradient of a quadratic approximation of the GLM's objective plus λ Ψ.
 
-<<<<<<< HEAD
-        The approximation is |z − z of the GLM|² / 2. The approximation accounts for all rows, but only the
-        rows of Ψ are needed to compute value and gradient. The minimum is the starting point for the
-        optimiser.
-=======
         The approximation is |z − z of the GLM|² / 2, which accounts for all rows, but only the rows of Ψ are
         needed to compute value and gradient. The minimum is the starting point for the optimiser.
->>>>>>> g7
         """
         difference = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -329,13 +323,8 @@ def minimise_monotone(
 
     The steps are those of :class:`fairdash.tariff.shape.Shape`. The method is an active-set method (Nocedal
     and Wright 2006, Section 16.5). In each round, some steps are fixed at 0, and the smaller problem without
-<<<<<<< HEAD
-    constraints is minimised as in :func:`minimise`. Then, steps below 0 are also fixed at 0, and a fixed step
-    is released if its increase would lower the objective; the second half of the rounds releases no steps.
-=======
     constraints is minimised as in :func:`minimise`. Then, steps below 0 are also fixed at 0, and fixed steps
     whose increase would lower the objective are released; the second half of the rounds releases no steps.
->>>>>>> g7
     The rounds end when nothing changes. Each round starts from the nearest point at which all fixed steps are
     0.
     """
