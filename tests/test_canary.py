@@ -223,9 +223,7 @@ def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
     return template[1]
 
 
-def test_the_button_delete_it_now_removes_every_trace_of_the_data(
-    home: Path, everything: UploadSource
-) -> None:
+def test_the_button_delete_it_now_removes_all_traces_of_data(home: Path, everything: UploadSource) -> None:
     source, other = everything, keep_upload(b"a,b\n1,2\n", name="other.csv")
     kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
     running = start_run(source, ENDLESS)

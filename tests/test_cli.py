@@ -266,9 +266,7 @@ def test_every_command_ends_without_an_error_when_the_reader_closes_the_pipe(com
         ("training.load_dataset", "sweep --dataset household"),
     ],
 )
-def test_an_unexpected_error_exits_with_status_70_and_quotes_no_cell(
-    verb, command, fault, monkeypatch, capsys, caplog
-):
+def test_an_unexpected_error_has_status_70_without_cells(verb, command, fault, monkeypatch, capsys, caplog):
     def broken(*_: object, **__: object) -> int:
         raise fault("Zoe")
 

@@ -57,9 +57,7 @@ def test_every_extra_installs_the_packages_named_for_it() -> None:
         assert {package, along.get(package)} & brought[extra]
 
 
-def test_an_installation_without_extras_audits_with_trees_and_writes_a_zip_without_figures(
-    core, prices, tmp_path
-) -> None:
+def test_without_extras_an_audit_uses_trees_and_writes_a_zip_without_figures(core, prices, tmp_path) -> None:
     columns = (*AUDITED, "--outcome", "cost", "--json")
     questions = ("--question", "1", "--question", "6", "--question", "8", "--out", "evidence.zip")
     done = run_core(core, "audit", str(prices), *columns, *questions, folder=tmp_path)

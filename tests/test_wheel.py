@@ -156,9 +156,7 @@ print(run.status.state, run.status.message)
 
 
 @pytest.mark.variant
-def test_the_worker_of_the_installed_app_trains_models(
-    commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_installed_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -43,9 +43,7 @@ def said(result: fd.AuditResult) -> str:
     (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
     (1000, 1, 1, "Units and thousands of money differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
 ])  # fmt: skip
-def test_units_of_price_and_cost_that_seem_to_differ_are_noted_before_the_verdict(
-    price, exposure, cost, words
-):
+def test_different_units_of_price_and_cost_are_noted_before_the_verdict(price, exposure, cost, words):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     result = fd.audit(table, **ROLES, questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)

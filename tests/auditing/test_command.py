@@ -31,9 +31,7 @@ def table(tmp_path):
     ("slope", "noise", "rows", "status", "verdict"),
     [(0.0, 0.02, 1500, 0, "below"), (0.2, 0.1, 1500, 1, "above"), (0.0, 0.6, 200, 3, "undecided")],
 )
-def test_the_exit_status_of_the_command_encodes_the_verdict(
-    slope, noise, rows, status, verdict, table, tmp_path, capsys
-):
+def test_the_exit_status_encodes_the_verdict(slope, noise, rows, status, verdict, table, tmp_path, capsys):
     frame = policies(rows, slope=slope, noise=noise)
     frame["premium"] /= 1 + 0.2 * (frame["zone"] == "city")
     frame.to_csv(table, index=False)
@@ -44,9 +42,7 @@ def test_the_exit_status_of_the_command_encodes_the_verdict(
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_prevent_writing(
-    table, tmp_path, capsys, monkeypatch
-):
+def test_answers_are_printed_if_writing_fails_and_vice_versa(table, tmp_path, capsys, monkeypatch):
     command = ["audit", str(table), *COLUMNS, "--question", "1"]
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
@@ -58,9 +54,7 @@ def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_p
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
 
-def test_a_missing_file_of_an_earlier_audit_is_reported_before_anything_is_computed(
-    table, capsys, monkeypatch
-):
+def test_a_missing_file_of_an_earlier_audit_is_reported_before_any_computation(table, capsys, monkeypatch):
     earlier = str(table.parent / "earlier.zip")
     for module in (auditing, audit_module):
         monkeypatch.setattr(module, "carry_out", None)
@@ -71,9 +65,7 @@ def test_a_missing_file_of_an_earlier_audit_is_reported_before_anything_is_compu
 
 
 @pytest.mark.parametrize("name", few(FOUR, "age × sex", "probabilities"))
-def test_the_command_audits_classes_combinations_and_probabilities_and_writes_their_filings(
-    name, tmp_path, capsys
-):
+def test_the_command_audits_and_files_classes_combinations_and_probabilities(name, tmp_path, capsys):
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
     said = {"region": "class_pairs", "age × sex": "crossed", "probabilities": "calibration_of_classes"}

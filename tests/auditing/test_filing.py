@@ -18,12 +18,7 @@ from docs.rules import PAGE, page
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing import rules
-from fairdash.auditing.filing.document import (
-    FIELDS,
-    PARTS,
-    parse_governance,
-    render_filing,
-)
+from fairdash.auditing.filing.document import FIELDS, PARTS, parse_governance, render_filing
 from fairdash.auditing.filing.rules import ABILITIES, READ, RULES, TEMPLATES, with_abilities
 from fairdash.auditing.filing.view import tables_of
 from fairdash.auditing.plan import QUESTIONS

@@ -121,8 +121,6 @@ def test_an_audited_model_that_never_ends_is_stopped_at_the_time_limit(rows, mon
     (by_hand, ASKED | {"customer": "nobody"}, "customer"), (onnx_bytes(n=2), ASKED, "columns"),
     (3, {"sensitive": "age"}, "can't compute prices"),
 ], ids=["price", "customer", "columns", "number"])  # fmt: skip
-def test_questions_that_cannot_be_answered_for_the_model_are_refused_with_the_reason(
-    model, asked, says, rows
-):
+def test_questions_that_cannot_be_answered_for_a_model_are_refused_with_the_reason(model, asked, says, rows):
     with pytest.raises((OptionError, StorageError), match=says):
         fd.audit(rows, model=model, **asked)

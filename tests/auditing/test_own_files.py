@@ -50,9 +50,7 @@ def file(library: str, model: str, ending: str) -> bytes:
 @pytest.mark.every_case
 @pytest.mark.parametrize("library", EXPORTS["library"].unique())
 @pytest.mark.filterwarnings("error:::fairdash")
-def test_each_native_model_file_is_read_as_documented_and_gives_the_predictions_of_its_library(
-    library, rows, in_this_process
-):
+def test_native_model_files_are_read_as_documented_and_predict_like_libraries(library, rows, in_this_process):
     own = EXPORTS[EXPORTS["library"] == library]
     if set(own["file"]) & {"txt", "ubj", "cbm"}:
         pytest.importorskip(library)
@@ -67,9 +65,7 @@ def test_each_native_model_file_is_read_as_documented_and_gives_the_predictions_
     ("lightgbm", "poisson, pandas categories", "txt"), ("xgboost", "count:poisson, categories", "ubj"),
     ("catboost", "Poisson, levels", "cbm"), ("R pmml", "poisson", "pmml"),
 ])  # fmt: skip
-def test_category_levels_are_matched_by_name_and_unknown_levels_are_counted(
-    rows, in_this_process, library, model, ending
-):
+def test_levels_are_matched_by_name_and_unknown_ones_counted(rows, in_this_process, library, model, ending):
     content = file(library, model, ending)
     name = f"{library} {model}"
     # Columns in another order, with more columns than the model uses.

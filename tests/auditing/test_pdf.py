@@ -164,9 +164,7 @@ def test_a_customer_letter_explains_the_price_and_the_role_of_the_attribute_on_o
         render_customer(example_audit(), {}, row=7)
 
 
-def test_the_command_writes_a_filing_as_pdf_and_html_and_refuses_pdf_of_evidence(
-    book, tmp_path, capsys, monkeypatch
-):
+def test_the_command_writes_a_filing_as_pdf_and_refuses_pdf_of_evidence(book, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     book.assign(premium=price(book)).to_csv("book.csv", index=False)
     Path("governance.yaml").write_bytes(

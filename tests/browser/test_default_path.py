@@ -104,9 +104,7 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
     return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
 
 
-def test_with_default_settings_an_uploaded_table_yields_a_downloadable_model_that_predicts(
-    app, page, tmp_path
-):
+def test_with_default_settings_an_uploaded_table_yields_a_model_file_that_predicts(app, page, tmp_path):
     frame, path = costs(), tmp_path / "own.csv"
     upload(page, frame, path, target="cost", sensitive="age")
     check_it_is_fair(page, to_the_front(page), by="age")

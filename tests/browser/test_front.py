@@ -135,9 +135,7 @@ DRAWN = {
 @pytest.mark.parametrize("by", DRAWN)
 @pytest.mark.parametrize("bunched", few([False, True], True))
 @pytest.mark.parametrize("seed", few(range(3), 0))
-def test_charts_of_simulated_pareto_fronts_are_legible_at_every_width(
-    empty: Page, seed: int, bunched: bool, by: str
-):
+def test_charts_of_simulated_fronts_are_legible_at_any_width(empty: Page, seed: int, bunched: bool, by: str):
     faults = {}
     empty.evaluate("() => { document.body.innerHTML = '<div id=chart></div>'; }")
     for width, chosen in itertools.product(WIDTHS, (0.5, 5.0)):

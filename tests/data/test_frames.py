@@ -30,9 +30,7 @@ def audited(frame: object, **options: object) -> fd.AuditResult:
     (pd.Categorical(AGE // 20), ""),
     ([decimal.Decimal(int(age)) for age in AGE], ""),
 ], ids=["bands", "top code", "intervals", "categories of numbers", "decimals"])  # fmt: skip
-def test_a_sensitive_attribute_of_any_column_type_is_audited_in_the_order_of_its_values(
-    ages: object, words: str
-) -> None:
+def test_a_sensitive_attribute_of_any_type_is_audited_in_order_of_values(ages: object, words: str) -> None:
     result = audited(TABLE.assign(age=ages))
     assert result.verdict == "above"
     assert not words or any(words in note for note in result.notes)

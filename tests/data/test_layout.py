@@ -188,9 +188,7 @@ def test_dates_written_as_numbers_are_reported_and_can_be_converted_to_an_age() 
     ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
     ("days since start date", range(18_934, 18_994), ""), ("cover", ["total", "partial"] * 30, ""),
 ])  # fmt: skip
-def test_columns_of_day_numbers_and_categories_that_are_totals_are_reported(
-    name: str, cells: object, words: str
-) -> None:
+def test_day_numbers_and_totals_among_categories_are_reported(name: str, cells: object, words: str) -> None:
     held = pd.Series(list(cells), name=name)
     said = " ".join(doubts_about(held))
     assert words in said

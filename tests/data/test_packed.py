@@ -92,9 +92,7 @@ def test_a_decompression_bomb_is_refused_at_the_size_limit(pack, monkeypatch):
 
 
 @pytest.mark.bad_input(20)
-def test_a_false_size_stated_in_an_archive_does_not_circumvent_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_false_size_in_an_archive_does_not_circumvent_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"1,2\n" * 1_000_000
     packed = bytearray(zipped({"x.csv": content}))
     # The unpacked size, as stated in the directory of the archive.
@@ -160,9 +158,7 @@ def test_the_fast_and_the_careful_text_reader_give_the_same_table(title, below, 
     ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
     (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
 ])  # fmt: skip
-def test_the_fast_text_reader_declines_text_that_needs_the_careful_reader(
-    content: bytes, encoding: str
-) -> None:
+def test_the_fast_text_reader_declines_text_for_the_careful_reader(content: bytes, encoding: str) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
 

@@ -296,7 +296,8 @@ def long(*numbers: int) -> list[float]:
 def test_columns_with_r_classes_are_read_with_the_values_that_r_displays() -> None:
     content = frame(
         3,
-        born=vector([10728, -2224, NAN], **{"class": texts("Date")}),
+        # R's NA is a signalling NaN, about which numpy may warn.
+        born=vector([10728, -2224, *long(0x7FF00000000007A2)], **{"class": texts("Date")}),
         whole=vector([10728, NA, 0], "i", **{"class": texts("IDate", "Date")}),
         start=vector([1704067200, 1.5, NAN], **{"class": texts("POSIXct", "POSIXt"), "tzone": texts("UTC")}),
         wait=vector([1, 2, NAN], **{"class": texts("difftime"), "units": texts("days")}),
@@ -327,13 +328,7 @@ def test_columns_with_r_classes_are_read_with_the_values_that_r_displays() -> No
         assert "1 column not read: each of them is a matrix or a data frame (“two”)." in said
         assert "“wait” is a span of time, in days." in said
         assert not {"odd", "two"} & set(got)
-
-
-def test_missing_dates_of_r_add_no_note() -> None:
-    (missing,) = long(0x7FF00000000007A2)
-    dates = vector([10728, missing], **{"class": texts("Date")})
-    got, report = read_table(rda(d=frame(2, born=dates)))
-    assert (got["born"].isna().tolist(), report.notes) == ([False, True], ())
+        assert "invalid value" not in said
 
 
 def test_r_factors_with_a_missing_level_are_read_and_list_columns_are_left_out() -> None:

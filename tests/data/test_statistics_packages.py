@@ -179,9 +179,7 @@ def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.Monkey
     assert "GB of memory" in str(refused(content))
 
 
-def test_a_file_that_crashes_or_stalls_the_parser_is_refused_and_an_internal_error_is_raised(
-    monkeypatch, tmp_path
-):
+def test_a_file_that_crashes_or_stalls_the_parser_is_refused_and_our_errors_are_raised(monkeypatch, tmp_path):
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)

@@ -45,9 +45,7 @@ def kept_policies() -> str:
     return keep_upload(policies().to_csv(index=False).encode(), name="policies.csv").sha256
 
 
-def test_an_upload_is_not_parsed_again_after_a_change_of_roles_fixes_or_names(
-    parsed: list[ReadingOptions],
-) -> None:
+def test_an_upload_is_parsed_once_while_roles_fixes_and_names_change(parsed: list[ReadingOptions]) -> None:
     source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
     first = source.load()
     for other in (

@@ -147,9 +147,7 @@ def test_joint_distance_covariances_equal_those_of_the_published_code_and_of_dco
 
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
-def test_joint_distance_covariances_do_not_depend_on_units_or_on_dependence_among_attributes(
-    rng, id, monkeypatch
-):
+def test_joint_distance_covariances_ignore_units_and_dependence_among_attributes(rng, id, monkeypatch):
     age, sex = rng.normal(size=300), rng.random(300) < 0.5
     region = np.eye(3)[rng.integers(0, 3, 300)]
     s = np.column_stack([age, sex, region])

@@ -23,7 +23,7 @@ def build(place: Path, *, repository: str = "") -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=own)
 
 
-def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
+def test_the_release_dry_run_builds_and_installs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     build(tmp_path)

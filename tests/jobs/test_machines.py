@@ -127,9 +127,7 @@ def at_work(job: str) -> str:
     return next((each.executor_id or "" for each in pending if each.workflow_id == job), "")
 
 
-def test_a_second_machine_finishes_the_job_of_a_machine_that_fails(
-    machine: Callable[[str], Process], undisturbed: object
-) -> None:
+def test_a_second_machine_finishes_the_job(machine: Callable[[str], Process], undisturbed: object) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
     until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
     # One machine, whichever is ready first, is kept busy, so that the other takes the run.
@@ -150,9 +148,7 @@ def at_steps() -> set[str]:
     return {each.executor_id or "" for each in queue.active(queue.STEPS) if each.status == queue.AT_WORK}
 
 
-def test_all_machines_share_the_steps_of_a_run_and_no_step_is_lost_when_a_machine_fails(
-    machine: Callable[[str], Process],
-) -> None:
+def test_machines_share_the_steps_of_a_run_and_failures_lose_none(machine: Callable[[str], Process]) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
     until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
     # The estimated time is long enough to share the run, which has no references.

@@ -158,9 +158,7 @@ def test_the_job_reports_the_message_of_an_error_on_another_machine(
 
 
 @pytest.mark.usefixtures("in_parallel")
-def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
-    undisturbed: SweepResult,
-) -> None:
+def test_a_run_computed_by_several_processes_equals_a_run_of_one_process(undisturbed: SweepResult) -> None:
     """One of the processes is killed: only the step that it was computing is computed again."""
     run = start_run(source(), LONGER)
     until(lambda: len(units(run)) >= 3 and children())
@@ -185,9 +183,7 @@ def test_a_stop_request_ends_processes_that_are_in_the_middle_of_a_step() -> Non
     until(lambda: not children())
 
 
-def test_an_error_raised_in_a_step_ends_the_run_with_the_same_message(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_error_in_a_step_ends_the_run_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OptionError.of("This can't be fitted", "Take another table.")
 
@@ -259,9 +255,7 @@ def program(run_step, computed):
     return sum(gather(chains, beside, total))
 
 
-def test_a_replayed_job_lists_all_steps_that_can_run_and_computes_only_the_requested_step(
-    tmp_path: Path,
-) -> None:
+def test_a_replayed_job_lists_all_possible_steps_and_computes_only_the_requested_one(tmp_path: Path) -> None:
     expected = program(lambda name, compute, /: compute(), [])
     job, waves = Replay(tmp_path), []
     while True:

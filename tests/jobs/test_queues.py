@@ -187,9 +187,7 @@ def test_a_damaged_database_is_reported_and_finished_runs_stay_readable(done: Ru
 
 
 @pytest.mark.processes
-def test_an_unreachable_database_is_reported_and_pages_still_show_finished_runs(
-    done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finished_runs_are_shown_without_the_database(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
     with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE answers"):
         start_run(SOURCE, replace(PLAN, random_state=1))
@@ -201,9 +199,7 @@ def test_an_unreachable_database_is_reported_and_pages_still_show_finished_runs(
         assert sum("waiting for the database, which can't be reached" in line for line in lines) == said
 
 
-def test_listing_finished_runs_does_not_query_the_database(
-    done: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_listing_finished_runs_sends_no_database_query(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page must not wait for the database."""
     monkeypatch.setattr(queue, "client", None)
     assert [run.status.state for run in list_runs().runs] == [DONE]

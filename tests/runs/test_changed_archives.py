@@ -54,9 +54,7 @@ def test_each_altered_run_archive_is_refused_or_shown_without_an_error(content: 
 @pytest.mark.variant
 @pytest.mark.bad_input(58)
 @pytest.mark.parametrize("kind", ["tariffs", "classes"])
-def test_each_altered_archive_of_tariffs_and_classes_is_refused_or_shown_without_an_error(
-    kind: str, away: Path
-) -> None:
+def test_altered_archives_of_tariffs_or_classes_are_refused_or_shown_correctly(kind: str, away: Path) -> None:
     are_shown_or_refused(exported(kind, away), range(30))
 
 

@@ -165,9 +165,7 @@ def attempts(content: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.bad_input(58)
-def test_an_invalid_run_archive_is_refused_with_a_message_and_leaves_no_files(
-    content, tmp_path, monkeypatch
-) -> None:
+def test_an_invalid_run_archive_is_refused_and_leaves_no_files(content, tmp_path, monkeypatch) -> None:
     for kind, attempt in attempts(content).items():
         with pytest.raises(RunError) as raised:
             import_run(attempt)

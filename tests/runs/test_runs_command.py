@@ -19,9 +19,7 @@ from fairdash.storage import sha256
 from tests.runs.finished import PLAN, SOURCE
 
 
-def test_runs_list_shows_the_newest_first_and_names_damaged_runs(
-    done: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_listed_newest_first_and_damaged_ones(done: Run, capsys: pytest.CaptureFixture[str]) -> None:
     done.rename("the old one")
     newest, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
     (bad.folder / "spec.json").write_text("{")
@@ -37,9 +35,7 @@ def test_runs_list_shows_the_newest_first_and_names_damaged_runs(
     assert {each["id"]: each["state"] for each in found["runs"]} == {done.id: "done", newest.id: "queued"}
 
 
-def test_runs_show_prints_the_plan_and_the_models_of_a_run(
-    done: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_show_prints_plan_and_models_of_a_run(done: Run, capsys: pytest.CaptureFixture[str]) -> None:
     model = create_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0)
     assert main(["runs", "show", done.id]) == 0
     said = capsys.readouterr().out
@@ -89,9 +85,7 @@ def test_runs_delete_lists_what_will_be_deleted_and_asks_for_confirmation(
     assert (gone["id"], gone["deleted"], len(gone["models"]), list_runs().runs) == (done.id, True, 1, ())
 
 
-def test_runs_export_and_import_restore_a_deleted_run(
-    done: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_exported_runs_can_be_imported(done: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "away" / "run.zip"
     assert main(["runs", "export", done.id, "--out", str(place), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

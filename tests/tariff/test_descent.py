@@ -58,9 +58,7 @@ def test_the_derivative_of_a_loss_equals_the_gradient_of_its_deviance(loss):
         *product(["averages"], ["demographic_parity"], [False], [False, True]),
     ],
 )
-def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
-    penalty, objective, balanced, fixed
-):
+def test_the_gradient_of_the_tariff_objective_matches_finite_differences(penalty, objective, balanced, fixed):
     table, claims, years, age = policies(200)
     x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
     how = {"objective": objective, "penalty": penalty, "balance": balanced, "penalty_rows": 100}

@@ -269,9 +269,7 @@ def test_a_few_unknown_levels_are_rated_as_the_base_level_if_the_user_allows_it(
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
-def test_the_base_rate_row_of_a_tariff_table_is_recognised_without_a_column_of_row_types(
-    base: str | None,
-) -> None:
+def test_the_base_rate_of_a_tariff_table_is_recognised_without_a_column_of_types(base: str | None) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )

@@ -93,9 +93,7 @@ RICH = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
 @pytest.mark.parametrize("settings", [SETTINGS, RICH], ids=["plain", "weights, dropout and patience"])
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.every_case
-def test_recording_a_training_step_for_replay_does_not_change_the_weights(
-    method, settings, objective, request
-):
+def test_recording_a_step_for_replay_does_not_change_the_weights(method, settings, objective, request):
     told, told_again = [], []
     options = {"weighted": settings is RICH, "objective": objective}
     launched = train(method, settings, on_epoch=lambda *each: told.append(each), **options)

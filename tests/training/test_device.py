@@ -53,9 +53,7 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 @pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
 # Predictions for the first two methods were once wrong by half.
 @pytest.mark.parametrize("method", few(METHODS, "hgr_nn", "jdcov", "hgr_spline"))
-def test_the_predicted_memory_of_a_batch_of_models_is_close_to_the_allocated_memory(
-    method, shape, monkeypatch
-):
+def test_predicted_memory_of_a_batch_of_models_is_close_to_the_allocated_memory(method, shape, monkeypatch):
     # Compute as on a GPU: on a CPU, gradients of the adversary use buffers that stay allocated.
     monkeypatch.setattr(HGRPenalty, "adversary_gradients", BasePenalty.adversary_gradients)
     settings, n_inputs, n_rows = SHAPES[shape]
@@ -65,9 +63,7 @@ def test_the_predicted_memory_of_a_batch_of_models_is_close_to_the_allocated_mem
     assert 0.8 < share < 1.35
 
 
-def test_the_number_of_models_per_batch_is_limited_by_the_free_memory_of_a_gpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_free_memory_of_a_gpu_limits_the_number_of_models_per_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = fd.load_dataset("household", n=2_000)
     splits = draw_splits(dataset, "random", n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "random_state": 0, "permutations": None}

@@ -143,9 +143,7 @@ def _degenerate(kind, s):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("kind", ["constant at 1e12", "rounding", "two values", "1e12"])
 @every_penalty
-def test_penalties_and_their_gradients_are_finite_for_degenerate_predictions(
-    method, kind, dtype, monkeypatch
-):
+def test_penalties_and_gradients_are_finite_for_degenerate_predictions(method, kind, dtype, monkeypatch):
     # With all pairs, the product of the margins has exactly the weighted margins.
     monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)

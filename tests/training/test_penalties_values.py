@@ -58,9 +58,7 @@ def test_the_linear_penalty_of_several_columns_is_the_root_of_r_squared(weighted
     ("cls", "bumps", "reach", "of_squares"),
     [(SplineHGRPenalty, 10, 2.5, lambda each: math.sqrt(each[-1])), (CanonicalPenalty, 12, 3.5, np.sum)],
 )
-def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
-    cls, bumps, reach, of_squares, columns, weighted
-):
+def test_spline_penalties_are_canonical_correlations(cls, bumps, reach, of_squares, columns, weighted):
     """Expected values solve a generalised eigenvalue problem on the same functions, with the same ridges."""
     u, s = _table(columns=columns)
     penalty, v = _built(cls, s)

@@ -331,9 +331,7 @@ GROUPS = np.repeat(np.arange(60), 5)
 
 
 @pytest.mark.parametrize(("patience", "count"), [(2, 27), (None, 0)])
-def test_early_stopping_rows_of_a_regressor_are_whole_policies_of_rows_with_weight(
-    patience: int | None, count: int
-):
+def test_early_stopping_uses_whole_policies_of_rows_with_weight(patience: int | None, count: int):
     rng = np.random.default_rng(0)
     x, weight = pd.DataFrame({"x": rng.normal(size=300)}), np.where(np.arange(300) % 10 == 0, 0.0, 1.0)
     model = fd.FairRegressor(lam=0, hidden=(4,), n_epochs=2, patience=patience, random_state=0)

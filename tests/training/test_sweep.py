@@ -221,9 +221,7 @@ def over_years(n_policies=120, seed=0):
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_group_splits_keep_groups_together_and_drawing_more_splits_leaves_the_first_unchanged(
-    validation_share,
-):
+def test_group_splits_keep_groups_together_and_more_splits_leave_the_first_unchanged(validation_share):
     data = over_years()
     options = {"random_state": 3, "validation_share": validation_share}
     few, more = (draw_splits(data, "group", n_splits=k, **options) for k in (2, 5))

@@ -221,9 +221,7 @@ def test_an_audit_of_another_owner_is_reported_as_gone(source: UploadSource) -> 
     assert "is gone" in at.error[0].value
 
 
-def test_the_audit_page_compares_the_price_with_the_nearest_models_on_a_trade_off_curve(
-    source: UploadSource,
-) -> None:
+def test_the_audit_page_compares_the_price_with_the_nearest_models_of_a_front(source: UploadSource) -> None:
     audit = asked(source, 1, 8)
     at = calm(open_page("audit", audit=audit.id))
     assert "No front has been trained" in words(at)

@@ -78,9 +78,7 @@ def test_audit_text_is_identical_on_the_page_on_the_command_line_in_the_report_a
     assert [in_document(each, table) for each in (report, filing)] == [True, True]
 
 
-def test_trade_off_text_is_identical_on_the_page_on_the_command_line_in_the_report_and_in_csv(
-    finished_run, tmp_path, capsys
-):
+def test_trade_off_text_is_identical_on_page_command_line_report_and_csv(finished_run, tmp_path, capsys):
     found = parse_comparison(finished_run)
     sentence, table = content.summary(found)[0], tables.measures(found)
     number = table.rows[0][-2]

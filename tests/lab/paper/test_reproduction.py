@@ -18,16 +18,7 @@ from fairdash.__main__ import main
 from fairdash.cli import worker
 from fairdash.data.catalogue import load_dataset
 from fairdash.errors import DataError, RunError
-from fairdash.lab.paper import (
-    COMMITTED,
-    JUDGED,
-    METHODS,
-    OBJECTIVES,
-    committed,
-    read_result,
-    row_of,
-    table1,
-)
+from fairdash.lab.paper import COMMITTED, JUDGED, METHODS, OBJECTIVES, committed, read_result, row_of, table1
 from fairdash.storage import data_folder
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
@@ -122,9 +113,7 @@ def test_the_reproduce_command_writes_to_the_given_folder(tmp_path, capsys):
     assert committed(folder=tmp_path) == ("fig3",)
 
 
-def test_the_reproduce_command_of_an_installed_package_states_where_the_studies_are(
-    tmp_path, monkeypatch, capsys
-):
+def test_reproduce_in_an_installed_package_states_where_the_studies_are(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("fairdash.cli.serving._ROOT", tmp_path)
     assert main(["reproduce", "fig3", "--out", str(tmp_path)]) == 2
     assert (

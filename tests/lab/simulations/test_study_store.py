@@ -30,9 +30,7 @@ def test_a_study_is_identified_by_its_kind_and_parameters() -> None:
     assert create_study(Study("scene", Scene())).queue_name == queue.QUICK, "it does not wait for longer ones"
 
 
-def test_progress_of_a_study_is_reported_and_a_cancelled_study_can_be_started_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_study_reports_progress_and_restarts_after_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
     job = create_study(STUDY)
 
