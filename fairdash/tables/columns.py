@@ -53,7 +53,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         EXPOSURE: "Correct these cells, delete these rows from the file, or choose no exposure.",
         PREDICTION: "Drop these rows, fill the cells in the file, or choose no existing prediction.",
         TIME: "Drop these rows, fill the cells in the file, or choose no time.",
-        SENSITIVE_FEATURE: "Leave these rows out, or fill their missing cells.",
+        SENSITIVE_FEATURE: "Leave these rows out, or fill the cells that are NaN.",
     }.get(role, "Drop these rows, or fill the cells in the file.")
     masks_and_problems = [(missing, f"the {role} has missing cells")]
     if role == EXPOSURE:

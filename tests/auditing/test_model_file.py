@@ -154,7 +154,7 @@ def test_an_exception_in_a_model_is_reported_with_its_message_and_the_input_colu
 
 @pytest.mark.parametrize(("change", "words"), [
     (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
-    (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
+    (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years”, as a total does"),
     (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
     # Plausible prices: unchanged, weakly related to the exposure, or with a larger spread than the exposure.
     (lambda t: {"price": t["premium"]}, ""),

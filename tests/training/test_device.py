@@ -138,6 +138,6 @@ def test_no_step_reads_a_number_from_the_device(method, objective, loss):
     with OneDevice():
         # The second epoch has the penalty, and validation rows are evaluated.
         _train_epochs(trainer, batches, settings, None, on_step=shares.append, **two)
-        best.look(2)
+        best.update(2)
     assert shares[-1] == 1.0
     assert trainer.descent.weights.is_meta
