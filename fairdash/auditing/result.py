@@ -53,7 +53,7 @@ IN_SHORT = {
 TAILS = ("below", "above")
 #: Names of the tables with changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: Kinds of rows in the table of estimates: a criterion's gap, the test of any link, and another measure.
+#: Kinds of rows in the table of estimates: a criterion's gap, the test of independence, and other measures.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
 #: Units of estimates: shares, mostly of the mean price, and amounts in units of the price.
 SHARE, AMOUNT = "share", "price"

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 #: A function of λ returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
-#: Shares of the standard network's dependence at which the errors are compared.
+#: Levels of dependence, as shares of the standard network's, at which the methods' errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
 #: Ids of the measures of dependence that compare the methods.
 MEASURES = ("hgr_rdc", "mi_ksg")

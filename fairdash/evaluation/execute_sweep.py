@@ -359,7 +359,7 @@ class _Steps:
         return pd.concat(independent(run_step, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
-        """Return members and predictions of the baselines, and of requested tariffs, for `find_plan()`."""
+        """Return the models and predictions of the baselines and of requested tariffs, for `find_plan()`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
         def trained() -> tuple[pd.DataFrame, Array]:

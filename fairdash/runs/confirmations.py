@@ -19,7 +19,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: Name of an opening in the log of the run.
+#: Event in the run's log: the rows set aside were used.
 OPENED = "opened the rows set aside"
 
 

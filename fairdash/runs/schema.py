@@ -193,7 +193,7 @@ class _Result:
         return about
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
-        """Return, for each split, the names of its parts and the numbers of their rows."""
+        """Return, for each split, the names of its parts and the indices of the rows in each part."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
         arrays = read_arrays(
             content,

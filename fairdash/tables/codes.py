@@ -153,7 +153,7 @@ def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) ->
         return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
     endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
-        # Prices such as 199 and 299 also end in 99.
+        # Prices such as 199 and 299 end in 99, too, so this ending alone proves no code.
         return False
     step = float(np.median(np.diff(others[-_STEPS - 1 :])))
     gap, spread = code - others[-1], others[-1] - others[0]

@@ -16,7 +16,7 @@ The cells of a column show whether it contains policy numbers; its name is not n
 numbers has many values, each in a few rows, and rows with the same value agree in the columns that describe a
 policy: sex, region, vehicle. In contrast, rows from the same place agree only in the columns that describe
 the place. Rows with the same vehicle model agree only in the columns that describe the vehicle. Rows with the
-same date, age or amount agree in almost no column.
+same date, age or amount usually differ in almost all other columns.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)

@@ -158,7 +158,7 @@ def train_models(
             keeps_networks=networks,
         ),
     )
-    # The free memory of a device changes, so the division into stacks is determined only once per job.
+    # A device's free memory changes, so models are divided into batches (stacks) only once per job.
     ends = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
     # The stacks with the most work start first, so that parallel processes finish at about the same time.
     stacks = sorted(

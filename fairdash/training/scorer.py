@@ -59,7 +59,7 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Return minus the absolute dependence of the predictions for X, or of their residuals, on s.
+        """Return the negative absolute dependence on s of the predictions for X, or of their residuals.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class Stream(IntEnum):
     STUDY_PERMUTATIONS = 7
     #: Stream that selects the rows from which the fairness penalty of a tariff is computed.
     PENALTY_ROWS = 8
-    #: Stream that selects the rows for choosing a tariff's α and, in large tables, for fitting a tariff.
+    #: Number of the random stream that draws the rows for choosing a tariff's α and for fitting large tables.
     SHRINKAGE_ROWS = 9
     #: Stream that selects the rows of a large table for a preview.
     FIRST_LOOK_ROWS = 10

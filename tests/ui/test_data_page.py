@@ -372,7 +372,7 @@ def test_claim_frequency_claim_severity_and_pure_premium_are_offered_as_targets(
         assert dataset.n_rows == 600 - without
     else:
         assert dataset.n_rows == 600
-        assert "Gamma deviance is not available: it needs a target of which all values are above 0" in said(train)
+        assert "Gamma deviance is not available: it needs a target of which all values" in said(train)
 
 
 @pytest.mark.bad_input(59)

@@ -31,7 +31,7 @@ from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
 #: File name of the governance answers in the folder of a plan.
 FILE = "governance.yaml"
-#: Maximum size of a governance file in bytes.
+#: Maximum size, in bytes, of the file with the texts on governance.
 _LARGEST = 10**6
 #: Map of fields to the questions that the user answers.
 FIELDS: Mapping[str, str] = MappingProxyType(

@@ -226,7 +226,7 @@ def about(result: StudyResult) -> None:
     )
 
 
-#: Results by name, with a function that shows the result, and a title; several data sets have a Table 1.
+#: Function that shows a result, and its title, by result name, as several data sets have a Table 1.
 _PARTS = {
     "table1": (show_table1, "Table 1: real data"),
     "household": (show_fig4, "Fig. 4: household prices"),
