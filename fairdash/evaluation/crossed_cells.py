@@ -221,12 +221,6 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
     return _cells(columns, pairs[view if view in pairs else next(iter(pairs))])
 
 
-def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
-    """Return the values (n,) of a sensitive column or, for a crossing, the number of each row's cell."""
-    cells = cells_in_view(sensitive, view)
-    return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
-
-
 def crossing_name(names: Sequence[str]) -> str:
     """Return the name of a crossing of attributes.
 

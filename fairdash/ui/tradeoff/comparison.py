@@ -13,7 +13,7 @@ import streamlit as st
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
-from fairdash.evaluation.crossed_cells import cells_in_view, views_of
+from fairdash.evaluation.crossed_cells import views_of
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
 from fairdash.training.settings import OBJECTIVES
@@ -216,8 +216,8 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _describe_point(comparison: Comparison) -> None:
     """Describe the selected point if it averages two models, and list the combinations of two attributes."""
-    if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
-        named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
+    if comparison.cells_called:
+        named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.cells_called))
         st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")

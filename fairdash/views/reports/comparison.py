@@ -20,7 +20,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossed_cells import TOGETHER, cells_in_view, values_of
+from fairdash.evaluation.crossed_cells import TOGETHER
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -114,11 +114,10 @@ class Comparison:
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
-    @cached_property
+    @property
     def cells_called(self) -> tuple[str, ...]:
-        """Names of combinations of attributes, in the order of their numbers; empty for one attribute."""
-        cells = cells_in_view(self.result.sensitive, self.sensitive)
-        return () if cells is None else cells.names
+        """Names of the combinations in view, by number; empty for one sensitive column."""
+        return self.front.cells_called
 
     def groups_called(self, table: pd.DataFrame) -> list[str]:
         """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
@@ -188,9 +187,9 @@ class Comparison:
         """Average of the target, weighted by exposure if there is one."""
         return float(np.average(self.result.target, weights=self.result.weight))
 
-    @cached_property
+    @property
     def s(self) -> Array:
-        return values_of(self.result.sensitive, self.sensitive)
+        return self.front.s
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of point A or B; it includes the method if A and B have different methods."""

@@ -23,7 +23,7 @@ from fairdash.evaluation import (
     summarise_splits,
     trained_points,
 )
-from fairdash.evaluation.crossed_cells import cells_in_view, values_of, views_of
+from fairdash.evaluation.crossed_cells import cells_in_view, views_of
 from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, MAX_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
@@ -90,6 +90,10 @@ class Front:
     tariffs
         If the run trains networks and tariffs: the tariffs' test and validation values in each split; else
         empty.
+    s
+        Sensitive column, or number of each row's combination, (n,).
+    cells_called
+        Names of the combinations, in the order of their numbers; empty for one sensitive column.
     groups, fifths
         Quantile group of each row by the sensitive column, (n,): up to 20 groups, and up to 5 groups. Each
         group has at least 20 test rows in every split (:func:`fairdash.evaluation.merged_groups`).
@@ -105,6 +109,8 @@ class Front:
     least_error: Estimate
     baselines: pd.DataFrame
     tariffs: pd.DataFrame
+    s: NDArray[np.float64]
+    cells_called: tuple[str, ...]
     groups: NDArray[np.intp]
     fifths: NDArray[np.intp]
 
@@ -121,14 +127,15 @@ class Front:
             references = summarise(of_sensitive(result.references, column))
             if result.price is not None:
                 price = mean_over_splits(result.price, test_to_train=result.test_to_train)
-        s = values_of(result.sensitive, sensitive)
         parts = [split.test for split in result.splits]
-        # Combinations of attributes have no order, so neighbouring groups are not merged.
         cells = cells_in_view(result.sensitive, sensitive)
-        groups, fifths = (
-            merged_groups(s, parts, n_groups=count) if cells is None else cells.codes
-            for count in (MAX_NUMBER_OF_GROUPS, DEFAULT_GROUPS)
-        )
+        if cells is None:
+            s = result.sensitive[sensitive].to_numpy(dtype=float)
+            groups, fifths = (
+                merged_groups(s, parts, n_groups=count) for count in (MAX_NUMBER_OF_GROUPS, DEFAULT_GROUPS)
+            )
+        else:  # Combinations of attributes have no order, so neighbouring groups are not merged.
+            s, groups, fifths = cells.codes.astype(float), cells.codes, cells.codes
         return cls(
             objective=objective,
             sensitive=sensitive,
@@ -140,6 +147,8 @@ class Front:
             least_error=UNKNOWN if math.isnan(price[0]) else least_error_of(references, "mse"),
             baselines=summarise(baselines[baselines["part"] == "test"]),
             tariffs=baselines[baselines["method"] == FAIR_TARIFF],
+            s=s,
+            cells_called=() if cells is None else cells.names,
             groups=groups,
             fifths=fifths,
         )
