@@ -216,8 +216,8 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _describe_point(comparison: Comparison) -> None:
     """Describe the selected point if it averages two models, and list the combinations of two attributes."""
-    if comparison.cells_called:
-        named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.cells_called))
+    if comparison.front.cells_called:
+        named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
         st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
@@ -265,7 +265,7 @@ def _distributions(comparison: Comparison) -> None:
 def _show_transformations(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
     goal = comparison.objective_seen
-    if comparison.cells_called:
+    if comparison.front.cells_called:
         st.info("Cells have no order to transform. Choose one attribute to see its transformation.")
         return
     try:

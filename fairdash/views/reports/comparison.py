@@ -114,15 +114,10 @@ class Comparison:
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
-    @property
-    def cells_called(self) -> tuple[str, ...]:
-        """Names of the combinations in view, by number; empty for one sensitive column."""
-        return self.front.cells_called
-
     def groups_called(self, table: pd.DataFrame) -> list[str]:
         """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
-        ends = zip(table["s_low"], table["s_high"], strict=True)
-        return [self.cells_called[int(low)] if self.cells_called else span(low, high) for low, high in ends]
+        cells, ends = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
+        return [cells[int(low)] if cells else span(low, high) for low, high in ends]
 
     @cached_property
     def classes_called(self) -> str:

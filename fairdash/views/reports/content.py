@@ -36,7 +36,7 @@ def has_groups(comparison: Comparison) -> bool:
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
     """Return a figure and a table of the distributions of predictions or residuals, by third of s."""
-    if comparison.cells_called:
+    if comparison.front.cells_called:
         return ["Cells have no order. Choose one attribute to see the distributions in its thirds."]
     return [
         pictures.spread(comparison, theme=theme),

@@ -48,7 +48,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
         chosen_name=comparison.called(comparison.b),
         standard_name=comparison.called(comparison.a),
         by_value=by_value,
-        cells=comparison.cells_called,
+        cells=comparison.front.cells_called,
         audited=seen.audited,
         sensitive=comparison.sensitive_axis,
         level=label(level, comparison.unit),
@@ -153,7 +153,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
     figure = transfers_figure(
         comparison.moved,
         groups=comparison.groups_called(comparison.moved),
-        are_cells=bool(comparison.cells_called),
+        are_cells=bool(comparison.front.cells_called),
         sensitive=comparison.sensitive_axis,
         unit=comparison.unit,
         subtitle=comparison.rows_and_splits,

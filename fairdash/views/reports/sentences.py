@@ -261,7 +261,7 @@ def who_pays(comparison: Comparison) -> str:
     per_head = moved["per_head"].to_numpy()
     up, down = int(per_head.argmax()), int(per_head.argmin())
     groups = comparison.groups_called(moved)
-    of = "" if comparison.cells_called else f"{comparison.values_called} "
+    of = "" if comparison.front.cells_called else f"{comparison.values_called} "
     parts = [
         f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {of}{groups[k]}"
         for verb, k, moves in (("rise", up, per_head[up] > little), ("fall", down, per_head[down] < -little))
