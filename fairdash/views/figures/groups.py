@@ -121,7 +121,8 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 def _cell_ticks(count: int) -> dict[str, Any]:
     """Return at most eight ticks at whole numbers, for combinations of attributes numbered from 0."""
     numbers = list(range(0, count, math.ceil(count / 8)))
-    return {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
+    ticks = {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
+    return ticks | {"range": [-0.5, count - 0.5]}
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
