@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ from fairdash.training.splits import (
 )
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import varies
+from fairdash.utils.rounding import SINGLE, settled, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
@@ -213,7 +214,9 @@ def dependence_of(
     def measure_all() -> Found:
         audit = get_entry(OBJECTIVES, objective, option="objective").audit
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
-        u = audit(predictions[is_defined][:, rows], dataset.target.to_numpy(dtype=float)[rows])
+        y = dataset.target.to_numpy(dtype=float)[rows]
+        # Networks compute in single precision, so predictions for equal features differ by rounding.
+        u = settled(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
         count = permutations_of(measure) if n_permutations is None else n_permutations
         results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():
@@ -224,15 +227,9 @@ def dependence_of(
             if not varies(s):
                 continue
             v = np.broadcast_to(s, u.shape)
-            value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
-            floor = independence_floor(
-                measure,
-                u,
-                v,
-                n_permutations=count,
-                groups=groups,
-                random_state=random_state,
-            )
+            options: dict[str, Any] = {"groups": groups, "random_state": random_state}
+            value = np.abs(measure_many(measure, u, v, **options))
+            floor = independence_floor(measure, u, v, n_permutations=count, **options)
             columns.append(np.stack([value, floor.mean, floor.q95]))
         if not columns:
             return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
