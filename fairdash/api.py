@@ -83,17 +83,17 @@ def sweep(
         Groups of rows, such as policies, which replace the groups of the data set. Group splits, and all
         folds, keep the rows of a group together. Permutations exchange the sensitive values of whole groups.
     tune
-        Whether to tune learning rate and weight decay on validation rows before the sweep; the default is to
+        True to tune learning rate and weight decay on validation rows before the sweep; the default is to
         tune them if `settings` is None.
     tariff
-        Whether to fit tariffs (:class:`fairdash.FairTariff`), too, at λ = 0 and at the weights λ of the other
+        True to fit tariffs (:class:`fairdash.FairTariff`), too, at λ = 0 and at the weights λ of the other
         methods; the default is to fit tariffs if the loss has a log link.
     measures
         Ids of measures in :data:`fairdash.dependence.REGISTRY`; each measure becomes a column of the frame.
     importance
-        Whether to compute the permutation importance of every feature in every model.
+        True to compute the permutation importance of every feature in every model.
     references
-        Whether to train reference prices, which use s (:func:`references`), too. This training requires a
+        True to train reference prices, which use s (:func:`references`), too. This training requires a
         single sensitive attribute and at most 30,000 rows.
     progress
         Function that receives a :class:`fairdash.training.sweep.SweepProgress` with the current step in words

@@ -335,8 +335,8 @@ class Estimator:
         """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
 
         The weight stays with u, or moves with v if `weight_moves` is true. Weights that move relative to a
-        variable change its margin, so a shortcut must handle moving weights explicitly. The unweighted
-        shortcut is also invalid if groups of different sizes exchange values, which changes the margin of v.
+        variable change its weighted margin, so weights need a shortcut that accepts `weight_moves`. Without
+        weights, no shortcut is used if groups of different sizes are permuted, which changes v's margin.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         accepted = keywords(self.measure.load())
@@ -392,7 +392,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) contains each row once; exchanges of unequal groups repeat rows."""
+    """Return True if every order (B, n) contains each row once; orders of unequal groups may repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 

@@ -76,7 +76,7 @@ def hgr_spline(
         Orders of the rows of v. For each order, the corrected value reuses the functions, and the
         cross-fitted value draws new folds.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
     -------

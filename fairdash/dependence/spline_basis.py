@@ -26,8 +26,8 @@ WIDTH = INTERVALS + 2
 #: Maximum share of the axis that one repeated value may occupy, so that a column with many zeros still has
 #: knots among the other values.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 counts as redundant if its part that is orthogonal to smoother functions has
-#: less variance than this.
+#: Minimum variance of the part of a function that is orthogonal to the smoother functions. A function with a
+#: smaller part counts as redundant. The variance of the whole function is about 1.
 _MIN_NEW_VARIANCE = 1e-7
 #: Maximum mean product of two functions that count as uncorrelated.
 _MAX_CORRELATION = 1e-6
@@ -93,9 +93,9 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
         Weights under which the functions have mean 0, variance 1 and no correlation. The knots depend only on
         the unweighted rows.
     tails
-        Whether the first function is the normal score, which replaces the roughest spline. Splines of ranks
-        cannot approximate a linear function of x in the tails. With several columns, the normal score is
-        always included.
+        True to use the normal score of x as the first function, and one spline fewer: the roughest one is
+        left out. Splines of ranks cannot approximate a linear function of x in the tails. With several
+        columns, the normal score is always included.
 
     Returns
     -------

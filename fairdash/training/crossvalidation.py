@@ -64,7 +64,7 @@ class OutOfFold:
         perfect model has loss 0, and a constant model has loss 1. The loss of a candidate that diverged is
         NaN.
     diverged
-        Whether training or predictions of any fold gave values that are not finite, (C,).
+        True if training or predictions of any fold gave values that are not finite, (C,).
     held_out
         For each of the F folds, the numbers of its rows.
     device
@@ -379,7 +379,7 @@ def tune(
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether to return the networks of the selected models, too.
+        True to return the networks of the selected models, too.
     progress
         Function that is called after every step and may raise :class:`fairdash.errors.Cancelled`.
     run_step

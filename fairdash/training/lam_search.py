@@ -142,7 +142,7 @@ class LamSearch(SearchPlan):
         Distinct weights λ ≥ 0 to try, at least one of them above 0. The search always includes the standard
         model (λ = 0).
     find_lams
-        Whether to replace `lams` by the same number of weights found by
+        True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams` on the same rows.
     refine
         Number of weights to try in a second round, between two neighbouring weights of which one meets the

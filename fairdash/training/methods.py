@@ -43,12 +43,12 @@ class Method:
     source
         Publication of the method.
     multivariate
-        Whether the method accepts several sensitive columns at once.
+        True if the method accepts several sensitive columns at once.
     together
         Maximum number of sensitive attributes that the penalty combines: it detects dependence of predictions
         on a combination of this number of attributes, even if predictions depend on no single attribute.
     adversarial
-        Whether the penalty trains adversary networks, for which a plan has separate settings.
+        True if the penalty trains adversary networks, for which a plan has separate settings.
     selection_measure
         Id of the fast measure with which a search compares models of the method. The measure detects every
         kind of dependence in benchmarks/judges.py, and differs clearly from the penalty of the method.

@@ -120,10 +120,10 @@ def train_models(
     random_state
         Seed of the mini-batches. Each entry of `models` contains the seed of its initial weights.
     importance
-        Whether to compute the permutation importance of features for each model; every split then needs test
+        True to compute the permutation importance of features for each model; every split then needs test
         rows.
     networks
-        Whether to return the trained networks.
+        True to return the trained networks.
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.

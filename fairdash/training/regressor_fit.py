@@ -280,7 +280,7 @@ def rows_to_predict(
     numbers
         Columns that must be numeric.
     has_text
-        Whether the other columns may contain text.
+        True if the other columns may contain text.
 
     Raises
     ------

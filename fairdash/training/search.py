@@ -142,7 +142,7 @@ class SearchResult:
         Selected weight λ, or None in a search for settings. It is 0 if the standard model already meets the
         target. If no weight meets the target, it is the weight that comes closest, up to noise.
     reached
-        Whether the selected weight meets the target on held-out rows; always True in a search for settings,
+        True if the selected weight meets the target on held-out rows; always True in a search for settings,
         which has no target.
     frame
         Table with one row per candidate, described in :func:`search_settings` and

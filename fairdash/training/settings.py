@@ -37,7 +37,7 @@ class Objective:
     meaning
         Description in one sentence.
     uses_target
-        Whether U is the residual ŷ − y instead of the prediction ŷ.
+        True if U is the residual ŷ − y instead of the prediction ŷ.
     """
 
     id: str
@@ -104,7 +104,7 @@ class TrainingSettings:
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     balance
-        Whether predictions are shifted (multiplied, with a log link) such that their sum over the training
+        True if predictions are shifted (multiplied, with a log link) such that their sum over the training
         rows equals that of the target.
     patience
         Number of epochs after which training stops if the score on the validation rows (loss plus λ Ψ) has

@@ -151,7 +151,7 @@ class Predictor:
     activation
         Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
-        Whether h(x) is the exponential of the output of the last layer instead of the output.
+        True if h(x) is the exponential of the output of the last layer instead of the output.
     factor, shift
         Factor and shift that convert h(x) to the target's units, including the correction that balances
         predictions.

@@ -112,7 +112,7 @@ class TrainedStack:
     loss
         Loss, whose link converts outputs of the networks to predictions.
     diverged
-        Whether the loss of each model became infinite or NaN, (K,). A model that diverged has its last finite
+        True for each model whose loss became infinite or NaN, (K,). A model that diverged has its last finite
         weights.
     best_epoch
         Number of the epoch whose weights each model has, (K,), from 1.

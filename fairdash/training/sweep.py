@@ -151,14 +151,14 @@ class Sweep(TrainingPlan):
     validation_share
         Share of the rows outside the test set that become validation rows, from 0 to below 1.
     tune
-        Whether :func:`fairdash.training.crossvalidation.tune` first selects the weight decay on the
+        True if :func:`fairdash.training.crossvalidation.tune` first selects the weight decay on the
         validation rows of each split. Its values of weight decay and learning rate then replace those in
         `settings`.
     find_lams
-        Whether to replace `lams` by the same number of weights found by
+        True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams`.
     tariff
-        Whether a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at weights λ of the same
+        True if a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at weights λ of the same
         number. :meth:`models` does not list these tariffs.
     objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.sweep.TrainingPlan`.
@@ -326,13 +326,13 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Whether to compute the permutation importance of features for every model.
+        True to compute the permutation importance of features for every model.
     confirms
-        Whether to predict the holdout rows, if there are any, with one model per method and λ. This model is
+        True to predict the holdout rows, if there are any, with one model per method and λ. This model is
         trained on all other rows or, for large tables, is the model of the first split. If False, holdout
         rows are not used at all.
     brief
-        Whether to use the standard models from the comparison of weight decays if training would give exactly
+        True to use the standard models from the comparison of weight decays if training would give exactly
         the same models. These models have no training curves and no importance.
     progress
         Function that is called after every step and every epoch, and may raise

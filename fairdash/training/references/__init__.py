@@ -60,7 +60,7 @@ class Reference:
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`; charts for this objective show the reference.
     is_curve
-        Whether charts show the reference as a curve over strengths from 0 to 1, instead of one point per
+        True if charts show the reference as a curve over strengths from 0 to 1, instead of one point per
         split.
     source
         Publication.

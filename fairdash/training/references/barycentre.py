@@ -259,7 +259,7 @@ def fit_barycentre(
         of a rank, with the rate that balances bias and variance of a smooth curve. Here, n is the effective
         number of rows, (Σw)² / Σw², which does not depend on the unit of the weights.
     classes
-        Whether the values of s are class codes. The bandwidth is then so small that the distribution of each
+        True if the values of s are class codes. The bandwidth is then so small that the distribution of each
         class is estimated only from rows of this class.
 
     Returns

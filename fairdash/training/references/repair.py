@@ -97,7 +97,7 @@ class Repair:
     steps
         Steps, in the order in which they are applied.
     of_errors
-        Whether errors ŷ − y are repaired; the repair then subtracts the average error for each s.
+        True if errors ŷ − y are repaired; the repair then subtracts the average error for each s.
     offset, factor
         Number to add to prices, and number by which the result is multiplied, so that the mean price of the
         calibration rows does not change.
@@ -166,7 +166,7 @@ def fit_repair(
         Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
         can only correct the average error for each s, not the spread of the errors.
     classes
-        Whether each column of s contains class codes, or None if no column does.
+        True for each column of s that contains class codes, or None if no column does.
     sample_weight : (n,) array, optional
         Non-negative weights.
     """
