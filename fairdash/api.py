@@ -223,21 +223,21 @@ def references(
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
-    """Confirm the selected point of a sweep on its holdout rows.
+    """Confirm the selected model of a sweep on its holdout rows.
 
-    If a weight is selected by test results, these results are too good. The selection did not use the holdout
-    rows, so one test on the holdout rows is valid. The test uses models that were trained again on all other
-    rows. With 100,000 rows or more, the test uses the models of the first split. Only the first tested point
-    can be confirmed. You can test further points, but fairdash counts the tests. A repeated request returns
-    the earlier result.
+    If a weight is selected by test results, these results are optimistic. The selection did not use the
+    holdout rows, so one test on the holdout rows is valid. The test uses models that were trained again on
+    all other rows. With 100,000 rows or more, the test uses the models of the first split. Only the first
+    tested model can be confirmed. You can test further models, but fairdash counts the tests. A repeated
+    request returns the earlier result.
 
     Parameters
     ----------
     result
         Result of :func:`sweep`.
     method, lam
-        Selected point, which is a model trained at one weight λ, or a blend of two models; λ = 0 is the
-        standard model.
+        Selected model, which was trained at one weight λ or is a blend of two models; λ = 0 is the standard
+        model.
     objective
         Objective of the test; by default, the objective of the training.
 
@@ -249,7 +249,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     Raises
     ------
     OptionError
-        Raised if the sweep has no holdout rows or does not contain this point.
+        Raised if the sweep has no holdout rows or does not contain this model.
 
     Examples
     --------
@@ -368,16 +368,17 @@ def bench(
 
     Each method is trained at several weights λ. Validation rows determine where the dependence of the method
     is 75, 50 and 25 % of the standard network's dependence, by linear interpolation between two weights. The
-    errors at these points are computed on test rows. Dependence is measured in three ways that no method
-    minimises: HGR_RDC, mutual information by nearest neighbours, and the largest difference between the
-    average predictions in ten bands of s. The floor of each measure is subtracted from its value.
+    errors at these points are computed on test rows. Dependence is measured in three ways, none of which a
+    method minimises. These measures are HGR_RDC, mutual information by nearest neighbours, and the largest
+    difference between the average predictions in ten bands of s. The independence floor of each measure is
+    subtracted from its value.
 
     Parameters
     ----------
     dataset
         Data set. With several sensitive columns, a measure is the largest of its values for the single
-        columns. Joint measures such as ``"gap_joint"`` use all columns as one vector, or the cells of the
-        crossed columns.
+        columns. Joint measures such as ``"gap_joint"`` use all columns as one vector, or all combinations of
+        their classes or bands.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or your
         classes in the form ``"module:Class"``; by default, all methods that accept the data.

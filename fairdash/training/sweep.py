@@ -268,7 +268,7 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=training,
-        # For large tables, the default weight decay is below all candidates and at least as good as these.
+        # For large tables, the default weight decay is below all candidates of a tuning and at least as good.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Tariffs are a default only for losses with a log link, because these losses suit prices and claims.
         tariff=training.loss_function.has_log_link if tariff is None else tariff,
@@ -279,9 +279,9 @@ def default_plan(
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """Return the plan of a preview, which has one split and only the first fair method of `plan`.
 
-    If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs are fitted to all
-    rows in seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of
-    the rows, `n_rows` is the size of the sample, to which the schedule of the training is adapted.
+    If the plan has tariffs, the preview fits tariffs instead of networks. Tariffs are fitted to all rows in
+    seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of the
+    rows, `n_rows` is the size of the sample, to which the schedule of the training is adapted.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -410,7 +410,7 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         holdout = SetAside.of(dataset, holdout_rows, members=members, predictions=trained.predictions[first])
-    # Results for the holdout rows must not be visible, so predictions of the splits' models are removed.
+    # Results for holdout rows must stay hidden, so the splits' models lose their predictions for these rows.
     trained.predictions[:, holdout_rows] = np.nan
     return replace(trained, set_aside=holdout)
 

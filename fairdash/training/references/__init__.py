@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-#: Ids of repaired prices of boosted trees: the first uses s for new prices, the second does not.
+#: Ids of repaired prices of boosted trees. `REPAIR` uses s for new prices; `REPAIR_PROJECTED` does not.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 

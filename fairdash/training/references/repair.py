@@ -26,8 +26,9 @@ Index = NDArray[np.int64]
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
 MIN_CELL_ROWS = 20
-#: Maximum number of bands of a numeric attribute within which prices are repaired for another numeric
-#: attribute, and approximate minimum number of rows per combination of bands.
+#: Prices are repaired for a numeric attribute within bands of the other numeric attributes.
+#: `_BANDS` is the maximum number of bands of an attribute.
+#: `_ROWS_PER_BAND` is the approximate minimum number of rows per combination of bands.
 _BANDS, _ROWS_PER_BAND = 10, 200
 
 
