@@ -169,16 +169,14 @@ def page() -> str:
         "## Error at equal independence",
         "",
         "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). For each level, λ is "
-        "chosen so that the mean excess of HGR_KDE and HGR_RDC over their noise floors equals the level (for "
-        "equalized residuals, the value of HGR_KDE). The choice of λ uses validation rows or test rows. If "
-        "the choice uses test rows, all methods are equally independent on these rows. The column `reached` "
-        "is the level that is reached on test rows. "
-        "The difference is "
-        "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
-        "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
-        "mini-batch of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per "
-        "step, which takes longer. The last column gives the seconds that one "
-        "core takes per model.",
+        "chosen so that dependence equals the level. Dependence is the mean excess of HGR_KDE and HGR_RDC "
+        "over their noise floors or, for equalized residuals, the value of HGR_KDE. The choice of λ uses "
+        "validation rows or test rows. If the choice uses test rows, all methods are equally independent on"
+        " these rows. The column `reached` is the level that is reached on test rows. The difference is the"
+        " error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
+        "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a mini-batch"
+        " of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per step, which "
+        "takes longer. The last column gives the seconds that one core takes per model.",
         "",
         markdown(equally_independent()),
         "",

@@ -81,7 +81,7 @@ def sweep(
         split contains the holdout rows, and their predictions are NaN.
     groups : (n,) array, optional
         Groups of rows, such as policies, which replace the groups of the data set. Group splits, and all
-        folds, keep the rows of a group together. Permutations exchange the sensitive values of whole groups.
+        folds, keep the rows of a group together. Sensitive values are permuted among whole groups.
     tune
         True to tune learning rate and weight decay on validation rows before the sweep; the default is to
         tune them if `settings` is None.

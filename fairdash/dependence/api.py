@@ -20,7 +20,7 @@ from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
-#: Maximum number of values (8 bytes each) in memory at once; larger stacks are computed in pieces.
+#: Maximum number of values (8 bytes each) in memory at once; larger stacks of pairs are divided.
 _PIECE = 8_000_000
 #: Minimum average number of rows per distinct value of a discrete variable. With fewer rows per value, a
 #: table of counts is mostly noise.
@@ -54,8 +54,8 @@ def measure(
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
     groups : (n,) array, optional
-        Groups of rows, such as policies. Cross-fitting keeps each group in one fold, so that no group is used
-        for both fitting and evaluation. Groups have no other effect.
+        Groups of rows, such as policies. Cross-fitting keeps each group in one fold. The corrected
+        ``hgr_spline`` counts similar rows of a group as fewer rows. Other measures ignore groups.
     random_state
         Seed of measures that draw random numbers. The same seed gives the same value.
     **options
@@ -409,7 +409,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     varying = Pairs(u, v).varying()
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # If there is one weighted row per combination of values, the rows are a distribution, not a sample.
+        # If there are no more combinations than rows, the table may be a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):

@@ -58,7 +58,7 @@ _MIN_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test result and effect size for the dependence of u on s among rows with equal given columns.
+    """Test result and effect size: dependence of u on s among rows with equal values in the given columns.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def assess_conditional_dependence(
     n_draws: int = 1999,
     random_state: int | None = 0,
 ) -> ConditionalDependence:
-    """Test whether the mean of u depends on s among rows that are equal in the given columns C.
+    """Test whether the mean of u depends on s among rows with equal values in the given columns C.
 
     Parameters
     ----------

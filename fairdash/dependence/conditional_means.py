@@ -280,10 +280,11 @@ def _error(what: str, hint: str, count: int | None = None) -> OptionError:
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows with the same level of one category, or of all categories.
+    """Check that s (n, d) varies among rows with equal values of C.
 
-    A regression may not reveal that C determines s. For example, most levels may have too few rows for a
-    separate mean, or codes such as post codes may be stored as whole numbers.
+    These rows have the same level of one category, or the same levels and whole numbers in all columns with
+    enough rows per value. A regression may not reveal that C determines s. For example, most levels may have
+    too few rows for a separate mean, or codes such as post codes may be stored as whole numbers.
 
     Raises
     ------

@@ -107,7 +107,7 @@ class Blocks:
         blocks = cls(order=order, starts=starts, sizes=sizes, strata=strata, exact=is_constant or same_size)
         if not blocks._has_enough_orders():
             raise _error(
-                "Too few groups can exchange their values for a test at 5 %",
+                "Too few groups can be permuted for a test at 5 %",
                 "Choose a column with more groups, or no groups.",
             )
         return blocks

@@ -145,7 +145,7 @@ def independence_floor(
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
-        below 1 or too few groups can exchange their values.
+        below 1 or too few groups can be permuted.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """Draw ``count`` row orders (count, n) of a stack v, (K, n) or (K, n, d), exchanging whole groups."""
+    """Draw ``count`` orders (count, n) of the rows of v, (K, n) or (K, n, d), which permute whole groups."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -289,7 +289,7 @@ def assess_dependence(
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, if a number of permutations,
-        half-samples or rows is not valid, or if too few groups can exchange their values.
+        half-samples or rows is not valid, or if too few groups can be permuted.
 
     Notes
     -----

@@ -192,10 +192,10 @@ def independence_test(
         :class:`fairdash.dependence.grouping.Blocks`). In large tables, all rows of a group share one random
         sign.
     n_permutations
-        Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. The
-        p-value combines six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119
-        permutations, and m tests with Holm's correction need 120 m − 1 permutations (1,999 permutations
-        suffice for sixteen tests).
+        Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. If only
+        one of the six measures detects a link, the p-value is at least 6 / (1 + B). To detect such a link, a
+        test at 5 % needs at least 119 permutations, and m tests with Holm's correction need 120 m − 1
+        permutations (1,999 permutations suffice for sixteen tests).
     random_state
         Seed of the permutations or multipliers.
 
@@ -207,7 +207,7 @@ def independence_test(
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
-        below 1 or too few groups can exchange their values.
+        below 1 or too few groups can be permuted.
 
     Notes
     -----

@@ -54,7 +54,7 @@ def hgr_spline(
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Values of v. With several columns, g is a sum of functions of each column and of each product of two
-        columns' ranks, so that it captures combinations (:func:`fairdash.dependence.joint.with_products`).
+        columns' ranks. These products capture combinations (:func:`fairdash.dependence.joint.with_products`).
         With several columns, the functions of u and of v also include normal scores.
     sample_weight : (K, n) array, optional
         Weights of the rows.

@@ -120,7 +120,7 @@ def cross_validate(
     stacks: dict[tuple[object, ...], int] = {}
     for model in candidates:
         stacks.setdefault((model.method, model.settings.stack_key), len(stacks))
-    # Models that can be trained together are adjacent and, among these, models of the same fold.
+    # Models that can be trained together are adjacent; among them, models of the same fold are adjacent.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),

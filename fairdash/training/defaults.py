@@ -89,7 +89,7 @@ _TITLES = {
     "n_splits": "splits",
     "validation_share": "share of validation rows",
     "tune": "weight decay found on validation rows",
-    "find_lams": "weights λ spread over dependence by a pilot",
+    "find_lams": "weights λ found by a pilot training",
 }
 
 

@@ -325,10 +325,11 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     share
         Share of the rows to draw, from 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
-        True to draw the latest rows, for splits by time, which test whether a model trained on past rows
-        is valid later; models must then not use other rows of the same period. Rows with the same time stay
-        together: the holdout contains the rows of as many of the latest times as fit into the share, but at
-        least of the last time. If False, rows (whole groups, if the data set has groups) are drawn at random.
+        True to draw the latest rows, for splits by time. Such splits test whether a model trained on past
+        rows is valid later, so models must not use other rows of the same period. Rows with the same time
+        stay together: the holdout contains the rows of as many of the latest times as fit into the share, but
+        at least of the last time. If False, rows (whole groups, if the data set has groups) are drawn at
+        random.
 
     Raises
     ------

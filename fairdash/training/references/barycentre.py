@@ -246,8 +246,8 @@ def fit_barycentre(
     Parameters
     ----------
     y_pred : (n,) array
-        Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to the target
-        than predictions for new rows, including the target's dependence on s.
+        Predictions ŷ. Use out-of-fold predictions. In-sample predictions are closer to the target than
+        predictions for new rows, and follow its dependence on s more closely.
     s : (n,) array
         Values of the sensitive attribute, in one column. The result only depends on the order of these
         values. A constant s leaves ŷ unchanged.

@@ -149,9 +149,9 @@ def fit_repair(
     """Fit the repair of prices, or of their errors, for one or several sensitive attributes.
 
     Prices are first made independent of a numeric attribute within each combination of classes, and then
-    independent of these combinations. The result is the barycentre of all distributions given the number and
-    the classes, because that barycentre equals the barycentre of the combinations' barycentres. The repaired
-    price is therefore jointly independent of the number and the classes. Several numeric attributes are
+    independent of these combinations. The result is the barycentre of all distributions given the numeric
+    attribute and the classes. It equals the barycentre of the combinations' barycentres. The repaired price
+    is therefore jointly independent of the numeric attribute and the classes. Several numeric attributes are
     repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at
     least 400 rows, prices are repaired for each numeric attribute within bands of the other numeric
     attributes, and are then independent of the attribute within these bands.
@@ -164,8 +164,8 @@ def fit_repair(
     s : (n, d) array
         Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
-        Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
-        can only correct the average error for each s, not the spread of the errors.
+        Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price cannot depend on y. It can
+        therefore only correct the average error for each s, not the spread of the errors.
     classes
         True for each column of s that contains class codes, or None if no column does.
     sample_weight : (n,) array, optional
