@@ -61,9 +61,9 @@ def sweep(
         Ids in :data:`fairdash.training.methods.METHODS`; by default, the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
     lams
-        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights; the dependence of
-        their models is spread evenly between that of the standard model and the independence floor
-        (:mod:`fairdash.training.pilot`).
+        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot training, which finds eight weights. The
+        dependence of their models falls in even steps from that of the standard model to the independence
+        floor (:mod:`fairdash.training.pilot`).
     objective, n_splits, random_state, validation_share, device
         Same meaning as in :class:`fairdash.training.sweep.Sweep`.
     settings
@@ -366,10 +366,10 @@ def bench(
 ) -> pd.DataFrame:
     """Compare methods by their error at equal dependence, on the same splits.
 
-    Each method is trained at several weights λ. Validation rows determine where the dependence of the method
-    is 75, 50 and 25 % of the standard network's dependence, by linear interpolation between two weights. The
-    errors at these points are computed on test rows. Dependence is measured in three ways, none of which a
-    method minimises. These measures are HGR_RDC, mutual information by nearest neighbours, and the largest
+    Each method is trained at several weights λ. The points at which the dependence of a method is 75, 50 and
+    25 % of the standard network's are found on validation rows, by linear interpolation between two weights.
+    The errors at these points are computed on test rows. Dependence is measured in three ways, none of which
+    a method minimises. These measures are HGR_RDC, mutual information by nearest neighbours, and the largest
     difference between the average predictions in ten bands of s. The independence floor of each measure is
     subtracted from its value.
 

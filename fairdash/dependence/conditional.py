@@ -42,9 +42,9 @@ Index = NDArray[np.intp]
 #: `_WEIGHTS_OF_NUMBER` is the maximum number of weight functions of a numeric column of C.
 #: `_WEIGHTS_OF_LEVELS` is the maximum number for a categorical column of C.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
-#: The number of products of functions of two columns is at most `_MAX_PAIRS`, and at most one per
-#: `_ROWS_A_PAIR` rows. A single large |t| is harder to detect among many |t|. Both functions are nonzero in
-#: at least `_ROWS_IN_A_CELL` rows, because means over fewer are not normal.
+#: At most `_MAX_PAIRS` products of functions of two columns are used, and at most one per `_ROWS_A_PAIR`
+#: rows, because a single large |t| is harder to detect among many |t|. Both functions are nonzero in at least
+#: `_ROWS_IN_A_CELL` rows, because means over fewer are not normal.
 _ROWS_A_PAIR, _MAX_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Number of smooth functions ψ of each sensitive column, in addition to two indicators of extreme values.
@@ -136,7 +136,7 @@ def assess_conditional_dependence(
     groups : (n,) array, optional
         Groups of rows, such as policies. Each group stays in one fold and counts as one unit.
     regression
-        ``"splines"``: ridge regression on splines of ranks, on means of levels and on products of two
+        ``"splines"``: ridge regression on splines of normal scores, means of levels and products of two
         columns. ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 random rows, for
         interactions of three or more columns.
     n_draws

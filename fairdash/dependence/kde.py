@@ -45,7 +45,7 @@ _DAMPING = 1e-10
 #: Distance in bandwidths beyond which a kernel value, about 1e-40, is replaced by 0. Products of smaller
 #: values underflow and take a hundred times as long.
 _MAX_DISTANCE = 13.6
-#: Number of neighbouring lines, on either side of a grid line, whose kernels are computed from its kernel.
+#: Number of lines, on either side of a grid line, whose kernels are computed from the kernel of that line.
 _SIDE_LINES = 6
 _EXP_HALF, _EXP_ONE = np.exp(-0.5), np.exp(-1.0)
 #: Maximum number of values of a product of permuted kernels that are in memory at once.

@@ -313,10 +313,10 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     -----
     Let A and Bⱼ be the negated doubly centred distances of u and of the j-th column, each divided by its root
     mean square. Let K = Πⱼ(Bⱼ + 1), and let H be K after double centring. The value is √(mean(A·H) ÷
-    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This mean is the sum of those terms of
-    the (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty
-    and Zhang 2019, JASA 114). Dependence among the columns alone contributes no term to this sum. Both A and
-    K are positive semi-definite, so mean(A·H) is not below 0.
+    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). The (scale-invariant, c = 1) joint
+    distance covariance of u and all columns is a sum of terms (Chakraborty and Zhang 2019, JASA 114). This
+    mean is the sum of the terms that contain u. Dependence among the columns alone contributes no term to
+    this sum. Both A and K are positive semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
         return distance_correlation(u, v)

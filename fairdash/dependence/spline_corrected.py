@@ -215,8 +215,8 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     -------
     (...) array
         Number of rows, divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence,
-        the variance of the sum of the squared correlations is this divisor times 2pq / n², which is the
-        variance for normal functions. If both columns are mostly zeros, few rows have nonzero values in both
+        the variance of the sum of the squared correlations is this divisor times 2pq / n². For normal
+        functions, the divisor is 1. If both columns are mostly zeros, few rows have nonzero values in both
         columns.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
@@ -283,8 +283,8 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))
-    # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds, so the exact
-    # value is rarely needed.
+    # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds. The exact value
+    # is rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
         for bound, p, q, n in bounds(tables, pairs_left, squarings):

@@ -26,8 +26,8 @@ from fairdash.utils.trees import boosted_trees
 
 #: Maximum number of trees; held-out rows determine how many trees are used.
 MAX_TREES = 150
-#: The loss on held-out rows is computed each time that TREES_PER_CHECK trees have been added. Training stops
-#: if the last PATIENCE trees have not reduced this loss.
+#: The loss on held-out rows is computed after every TREES_PER_CHECK added trees. Training stops if the last
+#: PATIENCE trees have not reduced this loss.
 TREES_PER_CHECK, PATIENCE = 40, 30
 #: Candidate weights of the ridge penalty, per row, from almost no penalty to an almost constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -62,7 +62,7 @@ RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """Step that runs many times on the same tensors, and that is recorded if the device supports recording.
+    """Step that runs many times on the same tensors; it is recorded if the device supports recording.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def cross_validate(
     for_refit
         True to predict the performance of a model that is trained on all rows. The models of the folds are
         then trained for the same number of steps as that model. Otherwise, an epoch of a fold may have fewer
-        batches, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
+        batches. The effect of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.

@@ -44,8 +44,8 @@ VALIDATION_SHARE = 0.2
 #: A preview of a table with at most MAX_ROWS rows uses all rows, which takes seconds on two cores. A preview
 #: of a larger table uses a random sample of ROWS_DRAWN rows.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Maximum number of table cells that a preview with tariffs uses; this number takes about 20 seconds. A
-#: preview of a larger table uses a sample of the rows.
+#: Maximum number of table cells that a preview with tariffs uses. A preview with so many cells takes about 20
+#: seconds. A preview of a larger table uses a sample of the rows.
 MAX_PREVIEW_CELLS = 15_000_000
 
 
@@ -178,8 +178,8 @@ def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
 #: Whole numbers up to this value can be counts; larger whole numbers are treated as rounded amounts.
 MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
-#: Amounts are treated as skewed if their standard deviation is at least this multiple of their mean. The
-#: ratio is 1 for an exponential distribution.
+#: Amounts are treated as skewed if the ratio of their standard deviation to their mean is at least this
+#: value. The ratio is 1 for an exponential distribution.
 _MIN_VARIATION = 1.0
 #: Minimum ratio of the standard deviation to the mean for averages of several claims, which vary less than
 #: single claims.

@@ -150,8 +150,7 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
     if not len(columns):
         return np.empty((len(features), 0))
     # One call selects all columns, because the selection of a column by name takes longer than reading 1,000
-    # cells. The array is stored row by row, so that rounding in sums does not depend on how the frame is
-    # stored.
+    # cells. The array is stored row by row. Rounding in sums then does not depend on how the frame is stored.
     return np.ascontiguousarray(features[list(columns)].to_numpy(dtype=float, na_value=np.nan))
 
 

@@ -23,8 +23,8 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Maximum number of test rows. The noise is proportional to 1 / √(number of rows); the time is proportional
-#: to the number of rows.
+#: Maximum number of test rows. The noise of the importance is proportional to 1 / √(number of rows), and the
+#: time to the number of rows.
 MAX_ROWS = 2_000
 #: Number of permutations over which the importance is averaged.
 N_PERMUTATIONS = 3

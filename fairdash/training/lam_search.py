@@ -145,8 +145,8 @@ class LamSearch(SearchPlan):
         True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams` on the same rows.
     refine
-        Number of weights to try in a second round, between two neighbouring weights of which one meets the
-        target and one does not; 0 skips the second round.
+        Number of weights to try in a second round; 0 skips this round. The weights are between two
+        neighbouring weights, of which one meets the target and one does not.
     method, n_folds, objective, random_state, settings, device
         As in :class:`fairdash.training.sweep.SearchPlan`, but the method must not be ``"standard"``, and the
         default number of folds is 10, as in the paper.
@@ -202,14 +202,14 @@ def search_lam(
     bound. If no weight meets the bound, the search compares excesses over the independence floor. The
     candidates are the weights whose excess is at most one standard deviation of the measure (on independent
     data) above the smallest excess. The search selects the candidate with the smallest loss. For a bound on
-    the error, the search selects, among the weights that meet the bound, the weight with the smallest excess.
-    If several of these weights give no detectable dependence (at most the 95 % quantile under independence),
-    the search selects the one with the smallest loss.
+    the error, the search selects the weight with the smallest excess among those that meet the bound. If
+    several of these weights give no detectable dependence (at most the 95 % quantile under independence), the
+    search selects the one with the smallest loss.
 
     Dependence is measured on the pooled out-of-fold predictions. On a single fold, with a tenth of the rows,
     even independent data would have values far above a target such as 0.05. However, pooling can hide
-    dependence, because nearly constant models of different folds may depend on the sensitive column in
-    different ways. If the mean dependence within folds is clearly higher, the search uses this mean
+    dependence: nearly constant models of different folds may depend on the sensitive column in different
+    ways, which cancel. If the mean dependence within folds is clearly higher, the search uses this mean
     (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On the Crime data, where the folds'
     models are similar, the HGR_KDE of rows drawn from all folds differed by at most 0.016 from the HGR_KDE of
     as many rows from one fold. The results are valid for the number of rows in `rows`; with fewer rows, an

@@ -1,7 +1,7 @@
 """Registry of kinds of splits into training and test rows, and selection of holdout rows.
 
 If a weight λ is selected on test rows, its results on these rows are optimistic. In about half of all cases,
-a statement about the selected model turns out wrong on other rows. Holdout rows are never used for selection.
+a statement about the selected model is then wrong on other rows. Holdout rows are never used for selection.
 """
 
 from __future__ import annotations
@@ -327,9 +327,9 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     latest
         True to draw the latest rows, for splits by time. Such splits test whether a model trained on past
         rows is valid later, so models must not use other rows of the same period. Rows with the same time
-        stay together: the holdout contains the rows of as many of the latest times as fit into the share, but
-        at least of the last time. If False, rows (whole groups, if the data set has groups) are drawn at
-        random.
+        stay together. The holdout contains the rows of the latest times, as many as fit into the share, and
+        at least the rows of the last time. If False, rows (whole groups, if the data set has groups) are
+        drawn at random.
 
     Raises
     ------

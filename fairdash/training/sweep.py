@@ -158,8 +158,8 @@ class Sweep(TrainingPlan):
         True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams`.
     tariff
-        True if a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at weights λ of the same
-        number. :meth:`models` does not list these tariffs.
+        True if a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at as many weights λ as `lams`
+        has. :meth:`models` does not list these tariffs.
     objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.sweep.TrainingPlan`.
 
@@ -281,7 +281,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
     If the plan has tariffs, the preview fits tariffs instead of networks. Tariffs are fitted to all rows in
     seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of the
-    rows, `n_rows` is the size of the sample, to which the schedule of the training is adapted.
+    rows, `n_rows` is the size of the sample. The training schedule is adapted to this size.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)

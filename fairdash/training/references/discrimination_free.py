@@ -76,7 +76,7 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    The premium of a row does not use the row's own s, but removes only the direct use of s (see the module).
+    The premium of a row does not use the row's own s. It removes only the direct use of s (see the module).
     If x and s are dependent, the mean of the premium differs from the mean of f, so an insurer has to adjust
     the premium.
 
