@@ -409,7 +409,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     varying = Pairs(u, v).varying()
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # If there are no more combinations than rows, the table may be a distribution, not a sample.
+        # With at most one combination of values per row, the rows may list a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):

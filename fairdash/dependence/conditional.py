@@ -129,8 +129,8 @@ def assess_conditional_dependence(
         One or several sensitive columns; only their ranks are used. Text and categories are treated as
         classes, and each class is compared with all other rows.
     given : (n,) or (n, c) array, Series or DataFrame
-        The given columns C. Text, booleans and categories are treated as levels. Only the ranks of numbers
-        are used.
+        The given columns C. Text, booleans and categories are treated as levels. Of numeric columns, only the
+        ranks are used.
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
@@ -399,7 +399,7 @@ def _products_of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple
         for k in range(parts[i].shape[1])
         for m in range(parts[j].shape[1])
     ]
-    # Functions are centred, so that an interaction of two binary columns changes the mean over all rows.
+    # Because functions are centred, an interaction of two binary columns changes the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
         if len(products) >= min(n // _ROWS_A_PAIR, _MAX_PAIRS):

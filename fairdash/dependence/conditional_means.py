@@ -79,7 +79,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Parameters
     ----------
     given : (n,) or (n, d) array, Series or DataFrame
-        Text, booleans and categories become levels. Only the ranks of numbers are used.
+        Text, booleans and categories become levels. Of numeric columns, only the ranks are used.
 
     Raises
     ------

@@ -267,7 +267,7 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
             z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
-        # A spacing of one bandwidth integrates a Gaussian to an accuracy of 1e-8.
+        # With lines one bandwidth apart, the sum over the lines equals the integral of a Gaussian up to 1e-8.
         steps = xp.ceil((high - low) / bandwidth)
         index = xp.arange(int(xp.max(steps).item()) + 1, dtype=x.dtype, device=device(x))
         points = low + bandwidth * index

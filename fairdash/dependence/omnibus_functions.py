@@ -47,7 +47,7 @@ class Side(NamedTuple):
     narrow
         Number of leading functions of v that are multiplied by the fast functions of u.
     blocks
-        Sets of functions of u and of v that are multiplied in scores.
+        Pairs of sets of functions of u and of v, whose products are scores.
     measures
         Function that returns the measures, (M, K, B), from two arrays of covariances: of few functions of u
         with all functions of v, and of fast functions of u with few functions of v.

@@ -206,7 +206,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         prediction = predicted_correlation(s, p / rows, q / rows)
         better = prediction > predicted
         predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
-        # Set all coefficients to 0 first: an earlier choice may have used more functions than this choice.
+        # All coefficients are first set to 0, because an earlier choice may have used more functions.
         for result, new in ((a, x), (b, y)):
             result[better] = 0.0
             result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])

@@ -54,7 +54,7 @@ ROWS_A_CELL = 7.5
 #: Functions count as spread over all rows if E h² / p² is at most this value (:func:`_supported`). Without
 #: ties, E h² / p² is at most 1.4.
 _MAX_SPREAD_RATIO = 1.5
-#: Maximum relative rounding error of a bound.
+#: Factor by which a bound is increased, because rounding errors could make it too low.
 _ROUNDING = 1 + 1e-9
 #: `_MAX_CELLS` and `_MIN_CELLS` are the maximum and minimum numbers of equal cells of one variable if the
 #: other variable has the cells of :func:`tail_edges`.

@@ -33,7 +33,7 @@ LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 #: Weights λ for a preview. The largest weight is 2,000 times the smallest, because a preview does not know
 #: which weights matter for the data.
 PREVIEW_LAMS = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ.
+#: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ between policies.
 PREVIEW_TARIFF_LAMS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
 #: For tables with at least MANY_ROWS rows, training takes a long time and results have little noise. The

@@ -165,8 +165,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # A weight is left out if dependence is not below its smallest value at smaller weights. A decrease below
-    # 1e-12 is attributed to rounding.
+    # A weight is left out if a smaller weight gives the same or less dependence. A decrease below 1e-12 is
+    # attributed to rounding.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # Dependence is assumed to start falling at a third of the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
