@@ -15,6 +15,7 @@ from fairdash.tables.column_profile import as_floats
 from fairdash.tables.columns import as_pandas
 from fairdash.tables.fixes import holds_bands, rank_of_bands
 from fairdash.tables.grammar import band_ends, bands_in_order, to_numbers
+from fairdash.tables.readers.table import FIRST_INEXACT
 from fairdash.utils.classes import MAX_CLASSES
 from fairdash.utils.text import counted, few
 
@@ -180,7 +181,7 @@ def _plain(values: pd.Series) -> pd.Series:
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = values.cat.categories
         if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
-            return as_floats(values)
+            return _exact(values.astype(object) if pd.api.types.is_integer_dtype(levels.dtype) else values)
         if isinstance(levels.dtype, pd.IntervalDtype):
             texts = values.cat.rename_categories([str(each) for each in levels])
             return texts.cat.as_ordered()
@@ -189,8 +190,15 @@ def _plain(values: pd.Series) -> pd.Series:
     if is_decimal or (
         values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer")
     ):
-        return pd.to_numeric(values.astype(object), errors="coerce").astype(float)
+        return _exact(values.astype(object))
     return values
+
+
+def _exact(values: pd.Series) -> pd.Series:
+    """Convert numbers to floats, or objects to text if a float would alter them, as a policy's number."""
+    floats = as_floats(values)
+    inexact = values.dtype == object and (floats.abs() >= FIRST_INEXACT) & np.isfinite(floats)
+    return values.map(str, na_action="ignore") if np.any(inexact) else floats
 
 
 def _with_signed_codes(table: Any) -> Any:

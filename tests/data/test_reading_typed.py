@@ -73,7 +73,7 @@ def test_each_parquet_type_is_converted_to_the_matching_pandas_type() -> None:
 
 
 @pytest.mark.bad_input(18)
-@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.decimal128(38, 0)])
 def test_whole_numbers_that_a_float_would_alter_become_text(kind: pa.DataType) -> None:
     numbers = [2**53 + 1, 2, None, 2**62 + 3]
     got, report = read_table(parquet(pa.table({"id": pa.array(numbers, kind), "x": [1, 2, 3, 4]})))

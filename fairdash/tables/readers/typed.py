@@ -161,6 +161,13 @@ def add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
             table.add(name, _text(name, cells, table.marks))
             return
         cells = pc.cast(cells, inner)
+    if types.is_decimal(cells.type) and cells.type.scale == 0:
+        # Oracle and Snowflake write whole numbers, also identifiers of 38 digits, as decimals without digits.
+        try:
+            cells = pc.cast(cells, pa.int64())
+        except pa.ArrowInvalid:
+            table.add_whole_numbers(name, cells.to_pandas())
+            return
     kind = cells.type
     if types.is_null(kind):
         table.add_empty(name)
