@@ -283,8 +283,8 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     """
     if not is_plain_number(values):
         return None
-    # This comparison is also false if all cells are missing.
-    if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
+    # If all cells are missing, the smallest is NaN, or NA, which cannot be compared.
+    if pd.isna(low := values.min()) or not _FIRST_DAY <= float(low) <= float(values.max()) <= _LAST_DAY:
         return None
     known = values.dropna()
     if (known % 1 != 0).any():

@@ -46,7 +46,7 @@ UNSIGNED = pa.DictionaryArray.from_arrays(pa.array(RNG.integers(0, 2, N), pa.uin
     pl.from_pandas(TABLE).with_columns(area=pl.Series(RNG.choice(["N", "S"], N)).cast(pl.Categorical)),
     pa.Table.from_pandas(TABLE),
     pa.Table.from_pandas(TABLE).append_column("area", UNSIGNED),
-    TABLE.assign(lists=[[1, 2]] * N),
+    TABLE.assign(lists=[[1, 2]] * N, age=AGE.astype("float16"), empty=pd.array([pd.NA] * N, dtype="Int64")),
     TABLE.rename(columns={"km": 5}),
     TABLE.convert_dtypes(dtype_backend="pyarrow"),
 ], ids=["polars", "wide", "category", "arrow", "unsigned", "lists", "number", "arrow types"])  # fmt: skip
@@ -56,8 +56,7 @@ def test_a_data_frame_of_any_supported_library_can_be_audited(frame: object) -> 
 
 @pytest.mark.parametrize("kind", [object, "category", pd.ArrowDtype(pa.decimal128(38, 0))])
 def test_policy_numbers_that_a_float_would_alter_stay_distinct(kind: object) -> None:
-    numbers = pd.Series(10**17 + np.arange(N)).astype(kind)
-    assert plain_frame(TABLE.assign(id=numbers))[0]["id"].nunique() == N
+    assert plain_frame(pd.DataFrame({"id": 10**17 + np.arange(N)}).astype(kind))[0]["id"].nunique() == N
 
 
 def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> None:
