@@ -26,7 +26,7 @@ from scipy.special import stdtr, stdtrit
 
 from fairdash.auditing.curve import Basis, Curve, Rows, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.classical import Z
+from fairdash.dependence.classical import Z, symmetric_root
 from fairdash.evaluation.classes import holm as holm
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
@@ -335,8 +335,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
     """Return standard deviations (J,), 1 for variance 0, and a root (J, J) of the correlation matrix."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
-    size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    return scale, vectors * np.sqrt(np.maximum(size, 0))
+    return scale, symmetric_root(covariance / np.outer(scale, scale))
 
 
 def joint_limit_factor(covariance: Array, random_state: int | None) -> float:

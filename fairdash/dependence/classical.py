@@ -234,6 +234,20 @@ def _neighbours_within(x: Array, radius: Array) -> Array:
     return (high - low).astype(np.float64)
 
 
+def symmetric_root(covariance: Array) -> Array:
+    """Return the symmetric square root (J, J) of a covariance matrix (J, J).
+
+    Draws times this root are the same on every processor. Any other root depends on the signs and the order
+    of eigenvectors, which are arbitrary, so the same seed would give other draws elsewhere.
+
+    >>> symmetric_root(np.array([[5.0, 4.0], [4.0, 5.0]])).round(12).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    size, vectors = np.linalg.eigh(covariance)
+    root: Array = (vectors * np.sqrt(np.maximum(size, 0.0))) @ vectors.T
+    return root
+
+
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     """Scale each of K variables to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
 

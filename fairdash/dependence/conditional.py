@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
-from fairdash.dependence.classical import standardised
+from fairdash.dependence.classical import standardised, symmetric_root
 from fairdash.dependence.conditional_means import (
     LEFT_OF_S,
     N_FOLDS,
@@ -425,9 +425,8 @@ def _largest_statistic(
     if not varying.any():
         return t, 1.0
     correlation = centred[:, varying].T @ centred[:, varying] / np.outer(size[varying], size[varying])
-    spread, axes = np.linalg.eigh(correlation)
-    drawn = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
-    largest = np.abs((drawn * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)
+    drawn = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(correlation)))
+    largest = np.abs(drawn @ symmetric_root(correlation)).max(axis=1)
     n_reached = int(np.count_nonzero(largest >= t.max() - _EQUAL))
     return t, (1 + n_reached) / (1 + n_draws)
 

@@ -31,7 +31,7 @@ from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_alon
 from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
-from fairdash.dependence.classical import Z, quantiles
+from fairdash.dependence.classical import Z, quantiles, symmetric_root
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of, deviances, drawn_lorenz, gini, murphy
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
@@ -273,9 +273,8 @@ def _rms_of_means(
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
     noise_variance = 2 * float((noise * noise.T).sum())
     spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + noise_variance, 1e-300)))
-    eigenvalues, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
-    drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
+    drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b)))
+    drawn = drawn @ symmetric_root(covariance)
     theta_without_bias = (drawn**2) @ share - np.trace(noise)
     limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
     low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in limits)
