@@ -47,7 +47,7 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Explain why a value is not allowed for this option; return None if it is allowed."""
+        """Explain why a value is not allowed for this option. Return None if it is allowed."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
@@ -152,7 +152,8 @@ class CatalogueEntry:
         """Return a map from file names to contents.
 
         fairdash looks for the files in ``$FAIRDASH_DATA/<folder>`` and then in the user's cache, and
-        downloads missing files from the publisher. It compares the checksums of all files.
+        downloads missing files from the publisher. The checksums of all files are compared with the published
+        checksums.
 
         Raises
         ------

@@ -7,8 +7,8 @@
                                     the machine's name
 
 If several machines share one home, ``FAIRDASH_DATABASE`` names a PostgreSQL database that replaces
-jobs.sqlite. The database contains ids and states, but no rows of data. Importing DBOS takes 0.4 s, so the app
-does not look up ended jobs in the queue.
+jobs.sqlite. The database contains ids and states, but no rows of data. The app does not look up ended jobs in
+the queue, because importing DBOS takes 0.4 s.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 
 #: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
-#: Workflow of a job (its arguments are the job's path and part), workflow of a step, and queue of the steps
-#: if several machines share the work.
+#: Workflow of a job, whose arguments are the job's path and part.
+#: Workflow of a step.
+#: Queue of the steps if several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
-#: Version of the steps, which changes if older results can't be used any more. Older jobs remain unchanged.
+#: Version of the steps. It changes when results of older steps can't be used any more. Older jobs stay
+#: unchanged.
 VERSION = "5"
 #: Seconds between two polls of a queue. One poll takes a few milliseconds, even when the queue is empty.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
@@ -47,12 +49,13 @@ POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 #: Seconds between two attempts of a worker to reach a database that does not respond.
 SECONDS_BETWEEN_TRIES = 1.0
 
-#: DBOS's names of the states. An unfinished job in another state has failed: its processes died too often.
+#: DBOS's names of the states. A job in another state has failed, because its processes died too often.
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 ACTIVE = WAITING, AT_WORK
 
-#: Seconds without a heartbeat after which a worker on another machine counts as dead. A live worker sends
-#: several heartbeats in this time. On one machine, a file lock shows whether the worker is alive.
+#: A worker on another machine is regarded as dead after this number of seconds without a heartbeat. A live
+#: worker sends several heartbeats in this time. On the same machine, a file lock shows whether a worker is
+#: alive.
 SECONDS_TO_LIVE = 15
 #: Maximum number of seconds to wait for a connection to the database's machine.
 SECONDS_TO_CONNECT = 5
@@ -74,7 +77,7 @@ Answer = TypeVar("Answer")
 
 
 class UnavailableError(StorageError):
-    """The database that several machines share does not respond, but may respond again soon."""
+    """Error for a shared database that does not respond, but may respond again soon."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class QueueState:
     state
         WAITING, AT_WORK, STOPPED (on request, or after a recorded error), or another state of DBOS.
     ahead
-        Ids of the jobs that run before this waiting job, in order; empty if the job does not wait.
+        Ids of the jobs that run before this waiting job, in order. Empty if the job does not wait.
     """
 
     state: str
@@ -109,7 +112,7 @@ def is_shared() -> bool:
 
 
 def prepare(queue_name: str = QUICK) -> None:
-    """Start a process and open the database in advance, because a user is likely to start a job soon."""
+    """Start a process and open the database in advance, for a job that a user will probably start soon."""
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
@@ -117,7 +120,7 @@ def prepare(queue_name: str = QUICK) -> None:
 
 
 def client() -> DBOSClient:
-    """Return the client of the database; a missing database is created.
+    """Return the client of the database, which is created if it is missing.
 
     Raises
     ------

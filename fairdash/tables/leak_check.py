@@ -62,7 +62,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return a sentence for each finding or sum, or one sentence which says that there is no leak."""
+        """Return a sentence for each finding or sum. If there are none, the only sentence says so."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
@@ -97,7 +97,7 @@ def check_data(
     certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
     columns that look like consequences of the target, and each of which explains most of the variance that
     all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
-    A column related to the sensitive attribute is not a leak, and neither is an existing price.
+    A column that is related to the sensitive attribute is not a leak. An existing price is not a leak either.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def check_data(
     exposure
         Name of the column with row weights (exposure).
     price
-        Name of the column with an existing price. It is never suspect, and columns that add up to it are
-        certain leaks.
+        Name of the column with an existing price. This column is never suspect, and columns that add up to it
+        are certain leaks.
     group
         Column with the group of each row, such as a policy number. The rows of a group are held out together.
     columns

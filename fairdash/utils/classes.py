@@ -1,10 +1,10 @@
 """Encoding of classes, such as sex or region, as numeric columns.
 
 An attribute with two classes becomes one column of 0 and 1. With more classes, each class becomes a column of
-0 and 1. Classes can then be passed to every function that accepts numbers. Any function of the class is a sum
-of functions of these columns. Measures, penalties and pages that accept several sensitive columns therefore
-detect every link with the class. Functions that accept only one column compare each class with all other
-classes.
+0 and 1. Classes can then be passed to every function that accepts numbers. Every function of the class is a
+sum of functions of these columns. Measures, penalties and pages that accept several sensitive columns
+therefore detect every dependence on the class. Functions that accept only one column compare each class with
+all other classes.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -26,8 +26,8 @@ from fairdash.utils.text import counted, few
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of rows of a class; smaller classes are merged, because results on few people are neither
-#: shown nor reliable.
+#: Minimum number of rows of a class. Smaller classes are merged, because results on few people are unreliable
+#: and are not shown.
 MIN_ROWS = 20
 #: Maximum number of classes. With more classes, every result would be a long table, and most classes would
 #: have too few rows.
@@ -157,7 +157,7 @@ def holds_text(values: Any) -> bool:
 
 
 def why_no_classes(classes: Classes) -> str | None:
-    """Explain why the classes are too many or too small for a comparison; None if they can be compared."""
+    """Explain why the classes are too many or too small for a comparison, or return None if they are not."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
     if len(classes.names) > MAX_CLASSES:
         return f"it has more than {MAX_CLASSES} classes of at least {MIN_ROWS} rows"

@@ -1,4 +1,4 @@
-"""Options of a command; each option is declared once, as a field of the command's plan (a dataclass).
+"""Options of a command. Each option is declared once, as a field of the command's plan (a dataclass).
 
 The form on the page (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the
 plan and the check of the plan's JSON use this field's name, type, default, range and help text.

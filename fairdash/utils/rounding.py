@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Maximum number of floating-point steps between two computed values of the same number. A sum of some
-#: thousand terms, as in a network's last layer or in a mean, changes by about ten steps with the order of
-#: summation. Measured data never vary only in their last five bits.
+#: Maximum number of floating-point steps between two computed values of the same number. A different order of
+#: summation changes a sum of some thousand terms, such as a mean, by about ten steps. Measured data always
+#: vary in more than their last five bits.
 ROUNDINGS = 32
-#: Relative rounding error in double precision, and in the single precision of networks.
+#: Relative rounding errors in double precision and in single precision, which networks use.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
 
 
@@ -40,8 +40,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
         Scale of the computation, if it differs from the size of the numbers. For a network's predictions,
         this scale is the target's standard deviation, because a shift of the target adds no rounding errors.
     """
-    # The code computes half the range, because the full range of values near the largest float would
-    # overflow.
+    # Half of the range is computed, because the range of values near the largest float would overflow.
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
     if unit is not None:
         return spread <= share * unit
@@ -84,7 +83,7 @@ def settled(
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Lower and upper node of each number, and the number's position between both nodes, in [0, 1].
+#: Lower and upper node of each number, and the position of the number between them in [0, 1].
 Between = tuple[Index, Index, Array]
 
 

@@ -2,8 +2,8 @@
 
 Draws for one purpose never affect draws for another purpose, because the user's seed, a position (such as the
 number of a split) and the number of the purpose define a stream. The numbers of the purposes must not change,
-because stored results depend on them. Two purposes may share a number if their positions or their kinds of
-draws differ. Splits and folds are drawn from the seed and the number of the split or fold alone
+because stored results depend on them. Two purposes may share a number if their positions differ, or if they
+draw in different ways. Splits and folds depend only on the seed and on the number of the split or fold
 (:mod:`fairdash.training.splits`).
 
 >>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.INITIAL_WEIGHTS, 0, 0)
@@ -80,13 +80,13 @@ def rng_of(
     Parameters
     ----------
     place
-        First number that distinguishes the stream, such as the number of a split.
+        First number that identifies the stream, such as the number of a split.
     then
-        Second number that distinguishes the stream, such as the position of a feature.
+        Second number that identifies the stream, such as the position of a feature.
     """
     return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
 
 
 def seed_of(stream: Stream, random_state: int, *place: int) -> int:
-    """Return the seed of a stream as a number, for functions that accept only a number as the seed."""
+    """Return the seed of a stream as a number, for functions whose seed must be a number."""
     return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])

@@ -29,8 +29,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives in three groups: the prediction is a mean with a log link, a mean without a link, or a
-#: probability.
+#: Objectives with which the prediction is a mean with a log link, a mean without a link, or a probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
     "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
@@ -49,7 +48,7 @@ _NO_TARGET = "Whether the outcome was transformed before the training, for insta
 
 
 class _Boosted(NamedModel):
-    #: Map from positions of numeric inputs to words for the number that replaces a missing cell.
+    #: Text for the number that replaces a missing cell, by the position of the numeric input.
     _missing_as: Mapping[int, str] = MappingProxyType({})
 
     def _name_outputs(self, count: int) -> None:
@@ -106,12 +105,12 @@ class LightGBMModel(_Boosted):
             np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
             for key in ("split_feature", "decision_type")
         )
-        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means that the cell counts as
-        # 0.
+        # Bits 2 and 3 of a split's type state how the split treats a missing cell. If they are 0, the cell is
+        # treated as 0.
         as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
         self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
-        # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
-        # which column is an ordered category.
+        # LightGBM treats an ordered category of pandas as a number, so the file does not show which column is
+        # an ordered category. The table shows it.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
@@ -136,7 +135,7 @@ class LightGBMModel(_Boosted):
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the column of each list of levels in the file: the list must contain the column's cells."""
+        """Find the column of each list of levels in the file. The list must contain the column's cells."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -300,7 +299,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are probably unknown: an invented level has the same price."""
+        """Return sentences on levels that are probably unknown. An invented level has the same price."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)

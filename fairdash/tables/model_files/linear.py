@@ -1,4 +1,4 @@
-"""GLMs as sums of terms: their base class, and tables of coefficients with the names of R or Python."""
+"""Base class of GLMs, and GLMs from tables of coefficients with the term names of R or Python."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from fairdash.utils.text import counted, few
 #: with a level and 0 in all other rows.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
-#: formulaic.
+#: Pattern of functions that convert a column to a factor.
+#: Pattern of a level in the notation of patsy and formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval after a column's name, because R's function cut uses intervals as levels.
+#: Pattern of an interval after a column's name. R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
@@ -93,7 +93,7 @@ class LinearModel(NamedModel):
 class CoefficientTable(LinearModel):
     """Table of coefficients with term names of R, statsmodels or glum, such as zoneB or zone[T.B].
 
-    A level without a coefficient is taken as the base level. If several levels of a factor have no
+    A level without a coefficient is treated as the base level. If several levels of a factor have no
     coefficient, an error is raised.
     """
 
@@ -121,7 +121,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column: the longest column name that begins the term. The rest is the level."""
+        """Find the column of each term by the longest column name at its start. The rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
@@ -145,7 +145,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
+        """Return sentences on levels without a coefficient. Raise an error if a factor has several."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -169,7 +169,7 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
+    """Return the column in a part of a term, and its level, or the power 1 for a numeric column."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)

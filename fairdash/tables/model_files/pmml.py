@@ -1,7 +1,7 @@
 """Reader of GLMs in PMML files: GeneralRegressionModel, which R's pmml writes, and RegressionModel.
 
 Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. fairdash reads the
-link and the offset. It refuses trees, other models, and transformations of inputs.
+link and the offset. It rejects trees, other models and transformations of inputs.
 """
 
 from __future__ import annotations
