@@ -1,4 +1,4 @@
-"""Descriptions from which a data set can be loaded again. They are short, and stored as JSON.
+"""Descriptions from which a data set can be loaded again. They are short, and are stored as JSON.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source

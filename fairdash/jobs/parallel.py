@@ -197,7 +197,7 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
 
 
 def warm_up() -> None:
-    """Start the process from which pools are forked, with the modules for steps, if the system can fork."""
+    """Start the process from which pools are forked, with the modules for steps, on systems that can fork."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 

@@ -136,7 +136,7 @@ def client() -> DBOSClient:
 def submit(
     place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, again: bool = False
 ) -> None:
-    """Add a job to the queue unless the job waits or runs; a finished or stopped job is added again.
+    """Add a job to the queue unless it waits or runs there. A finished or stopped job is added again.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def submit(
     id
         Id in the queue; by default the id in `place`.
     again
-        Whether to add the job even if its state is AT_WORK, because no process runs it any more.
+        True to add the job even if its state is AT_WORK, because no process runs it any more.
     """
     _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
 
@@ -177,7 +177,7 @@ def _submit(
 
 
 def state_of(id: str) -> QueueState | None:
-    """Return the state of a job; None if the job was never in the queue."""
+    """Return the state of a job, or None if the job was never in the queue."""
     for job in _workflows(workflow_ids=[id]):
         waiting_jobs = sorted(active(job.queue_name), key=_queue_order) if job.status == WAITING else []
         return QueueState(
@@ -221,7 +221,7 @@ def cancel_attempt(id: str, *, begun: int | None) -> None:
 
 
 def cancel(ids: Collection[str]) -> None:
-    """Prevent further steps of these jobs from starting; ended jobs keep their state."""
+    """Prevent further steps of these jobs from starting. Ended jobs keep their state."""
     if known := _known(ids):
         with errors_in_words():
             client().cancel_workflows(known)
@@ -235,7 +235,7 @@ def forget(ids: Collection[str]) -> None:
 
 
 def retry_until_available(ask: Callable[[], Answer]) -> Answer:
-    """Retry a database call until the database responds, so that a worker's job survives an outage."""
+    """Repeat a database call until the database responds, so that a worker's job survives an outage."""
     while True:
         try:
             return ask()
@@ -245,7 +245,7 @@ def retry_until_available(ask: Callable[[], Answer]) -> Answer:
 
 
 def ensure_worker(queue_name: str) -> None:
-    """Start a process for a queue on this machine, unless one runs; the process ends when idle."""
+    """Start a process for a queue on this machine, unless one runs. It ends when it has nothing to do."""
     lock = lock_of(queue_name)
     if not is_locked(lock):
         make_parents(lock)
@@ -257,7 +257,7 @@ def ensure_worker(queue_name: str) -> None:
 
 
 def ensure_workers() -> None:
-    """Restart dead processes; this function reads only files, so that any page visit can call it."""
+    """Restart dead processes. Every page visit can call this function, because it only reads files."""
     for queue_name in QUEUES:
         if lock_of(queue_name).exists():
             ensure_worker(queue_name)
@@ -269,7 +269,7 @@ def lock_of(queue_name: str) -> Path:
 
 
 def worker_at(queue_name: str) -> str:
-    """Return the name of this machine's process for a queue; with SQLite, it is the name of the queue.
+    """Return the name of this machine's process for a queue. With SQLite, it is the name of the queue.
 
     If several machines have the same host name, ``FAIRDASH_MACHINE`` replaces the host name.
     """
@@ -291,7 +291,7 @@ def _known(ids: Collection[str]) -> list[str]:
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """Convert a database error: to UnavailableError if there is no response, otherwise to StorageError."""
+    """Convert a database error to UnavailableError if the database does not respond, else to StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -335,7 +335,7 @@ def _open_client(url: str) -> DBOSClient:
     client = DBOSClient(
         system_database_url=url,
         serializer=DBOSPortableJSONSerializer(),
-        # A page must not wait for a database that does not respond; it shows an error instead.
+        # A page must not wait for a database that does not respond, and shows an error instead.
         retry_connection_errors=False,
     )
     for queue_name in QUEUES:

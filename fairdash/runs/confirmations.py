@@ -1,9 +1,9 @@
-"""Record of each use of a run's holdout rows, and of the result of each use.
+"""Record of each use of a run's holdout rows, with the result.
 
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is also recorded in the log of the run. If the file has fewer openings than the log, it has been
-deleted or replaced by an earlier version, and is rejected.
+Each use (“opening”) of the holdout rows is also recorded in the log of the run. If the file has fewer
+openings than the log, it has been deleted or replaced by an earlier version, and is rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: Event in the run's log: the rows set aside were used.
+#: Event in the run's log for a use of the holdout rows.
 OPENED = "opened the rows set aside"
 
 
@@ -70,7 +70,7 @@ def confirm_run(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
         )
-    # The lock ensures that two simultaneous requests are recorded as two openings.
+    # The lock ensures that two simultaneous requests are recorded as two uses of the holdout rows.
     with FileLock(run.folder / _LOCK, is_singleton=False):
         before = read_confirmations(run)
         confirmation = confirm_point(

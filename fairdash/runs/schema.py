@@ -1,4 +1,4 @@
-"""Check of the files of an imported run: each file is checked by itself and against the plan of the run.
+"""Check of the files of an imported run, both separately and against the plan of the run.
 
 The plan determines the models, their splits and the rows of each table. If a run passes all checks, it
 contains everything that pages and reports use.
@@ -44,7 +44,7 @@ from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
 from fairdash.utils.text import CROSS
 
-#: Upper limits of the numbers of λ values, models and rows. No real run or chart exceeds them.
+#: Upper limits of the number of λ values, of models and of rows. They are larger than in any real run.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
 #: Maximum size in bytes of a JSON file, and of a file that grows during the training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
@@ -140,7 +140,7 @@ class _Result:
         except ValueError as error:
             raise SchemaError(str(error)) from error
         self.models = _keys(members, [*_MODEL])
-        # The models must also have the order of the predictions.
+        # The models must also be in the order of the predictions.
         wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
         require(self.models == wanted, "its models are not those of the plan")
         for objective in self.about.objectives:

@@ -48,7 +48,7 @@ class AlteredError(ValueError):
 
 
 class BundleError(ValueError):
-    """The zip was not written by fairdash; the message completes a sentence of the caller."""
+    """Error for a zip that fairdash did not write. The message is a clause, such as “it is damaged”."""
 
 
 def pack(

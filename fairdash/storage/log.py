@@ -77,7 +77,7 @@ class Log:
 
 
 def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
-    """Add a line to the log of a job's folder; if that fails, log the failure on the server and continue."""
+    """Add a line to the log of a job's folder. If this fails, log the failure on the server and continue."""
     if not (folder / "spec.json").is_file():
         # The job was deleted in the meantime, and taking the lock would create its folder again.
         return

@@ -47,7 +47,7 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the number of bins per column of a table (n, p): the number of values, or fewer if p is large.
+    """Return the number of bins per column of a table (n, p), which is smaller if p is large.
 
     If there are more rows than bins, the function returns `most` without counting values, because bins take
     little time in this case.

@@ -178,7 +178,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
 
 
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of each sensitive attribute: its numeric column, or the 0/1 columns of its classes.
+    """Return the columns of each sensitive attribute (one numeric column, or the 0/1 columns of its classes).
 
     Columns belong to one attribute if their names say so and every row has a 1 in exactly one of them.
 
@@ -198,7 +198,7 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return one column per sensitive attribute: the numbers, or the class names instead of 0/1 columns."""
+    """Return one column per sensitive attribute. 0/1 columns become one column of class names."""
     column_of_attribute = {
         name: columns[names].idxmax(axis=1) if len(names) > 1 else columns[names[0]]
         for name, names in attributes_of(columns).items()

@@ -75,7 +75,7 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Make nearly constant rows of a stack constant, because ranks would magnify rounding errors."""
+    """Make nearly constant rows of an array constant, because ranks would magnify rounding errors."""
     is_varying = varies(x, weight, eps=eps, unit=unit)
     return x if is_varying.all() else np.where(is_varying[..., None], x, x[..., :1])
 

@@ -51,14 +51,14 @@ _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "unde
 
 
 def show_audit(audit: AuditJob) -> None:
-    """Show the selected audit: its progress or, at the end, its result."""
+    """Show the progress of the selected audit or, at the end, its result."""
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
             whole = audit.read_result()
         whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A combination of attributes is not a column, and the repair needs a column.
+        # The repair needs a column, and a combination of attributes is not a column.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -91,15 +91,15 @@ def show_result(
     title
         Name of the audited table.
     audit
-        Job of the audit; None for the example.
+        Job of the audit, or None for the example.
     """
     _show_first_screen(result, whole, title)
     st.subheader("All answers", anchor=False)
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front can be compared only with a price that is a column of the table, not with a model's
-            # price.
+            # A Pareto front can be compared only with a price in a column of the table, and not with a
+            # model's price.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -109,7 +109,7 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
+    """Offer to repair the price for the selected attribute. Show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
@@ -175,13 +175,13 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The top of the page already shows this figure.
+    # This figure is already shown at the top of the page.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict for each attribute and each combination of attributes; return the selected result.
+    """Show the verdict for each attribute and each combination of attributes. Return the selected result.
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """
@@ -206,7 +206,7 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """Show a button for each earlier audit, which opens it; show nothing if there are no audits."""
+    """Show a button that opens an earlier audit, for each earlier audit."""
     audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
@@ -225,7 +225,7 @@ def show_earlier() -> None:
 def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Ask for an earlier audit, and return both results with the changes since that audit."""
+    """Ask the user to select an earlier audit. Return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
