@@ -354,7 +354,7 @@ def heartbeat(name: str) -> None:
 
 
 def n_processes() -> int:
-    """Return the number of live workers' processes for steps, if all machines have equally many cores."""
+    """Return the number of processes of live workers for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
     def ask() -> int:

@@ -374,7 +374,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits, comparing blocks because arrays may have gigabytes."""
+    """Return whether two arrays have the same bits. Blocks are compared to save memory."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     one, other = a.reshape(-1), b.reshape(-1)

@@ -29,8 +29,8 @@ from fairdash.utils.records import from_plain, to_plain
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
-#: Name of the array with the price of independence in each split, which is the increase in error of the best
-#: fair prediction.
+#: Name of the array with the price of independence in each split. It is the smallest increase in mean squared
+#: error with which a prediction can be independent of s.
 PRICE = "price_of_independence"
 #: File of the training curves.
 #: Keys of each line.
@@ -41,7 +41,7 @@ SET_ASIDE = "set_aside"
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Metadata of a result, which ``about.json`` contains. The fields are those of :class:`SweepResult`."""
+    """Metadata of a result in ``about.json``. The fields are those of :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]

@@ -305,7 +305,7 @@ class _Result:
             )
 
     def _points(self, name: str) -> None:
-        """Check that baselines or references have one row per split; tariffs also have validation rows."""
+        """Check that baselines or references have one row per split, and tariffs one more for validation."""
         frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
@@ -395,7 +395,7 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Check the types of readable lines of the log. Unreadable lines are reported where the log is shown."""
+    """Check the types of readable lines of the log. The page with the log reports unreadable lines."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0

@@ -180,7 +180,7 @@ class JobContext:
             self._write(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest estimate of the remaining seconds, or None without an estimate.
+        """Return the lowest and highest estimate of the remaining seconds, or None if there is no estimate.
 
         The estimates come from the pace of the last minutes. Until enough of the work is completed, the
         initial estimate is also used.

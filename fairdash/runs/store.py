@@ -214,7 +214,7 @@ class Job(Generic[Spec]):
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """Status of a job that has ended, otherwise None. No process may be working on the job."""
+        """Status of a job that has ended, otherwise None. The caller ensures that no process works on it."""
         status = self.stored_status()
         # The process may have died after it stored the complete result and before it recorded the outcome.
         if not status.is_over and (self.folder / RESULT).is_dir():
@@ -253,7 +253,7 @@ class Job(Generic[Spec]):
 
     @contextmanager
     def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
-        """Yield a folder that is stored completely or not at all; StorageError if the disk is full."""
+        """Yield a folder that is stored completely or not at all, or raise a StorageError (disk is full)."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
@@ -328,7 +328,7 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """Name that the user has given to the run, or "". The name is not part of the evidence."""
+        """Name that the user has given to the run, or "". It is not part of the result."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
@@ -360,7 +360,7 @@ class Run(Job[RunSpec]):
 
     @property
     def available_plan(self) -> Sweep:
-        """Plan of the available result, with the weights λ from before a pilot selected other weights."""
+        """Plan of the available result, with its weights λ before pilot training selected other weights."""
         spec = self.spec
         return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 

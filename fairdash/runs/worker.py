@@ -252,7 +252,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return functions for a run's executor and number of processes, or None if one process suffices."""
+    """Return functions that give a run's executor and number of processes, or None for a single process."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec

@@ -60,7 +60,7 @@ class Classes(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
-        """Return the 0/1 column, (n,), of each class, or one column for two classes; missing is NaN."""
+        """Return the 0/1 column (n,) of each class, or of the second of two classes, with NaN if missing."""
         missing = self.codes < 0
         coded = (
             {name: 1}

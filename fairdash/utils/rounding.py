@@ -59,7 +59,7 @@ def varies(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.bool_]:
-    """Return a mask of the rows of a stack (..., n) that vary beyond rounding; zero weights are ignored."""
+    """Return a mask of the rows of an array (..., n) that vary beyond rounding. Zero weights are ignored."""
     low = high = x
     if weight is not None:
         counted = weight > 0

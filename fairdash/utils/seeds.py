@@ -54,7 +54,7 @@ class Stream(IntEnum):
     SHRINKAGE_ROWS = 9
     #: Rows of a large table for a preview.
     FIRST_LOOK_ROWS = 10
-    #: Rows for the training and evaluation of pilot models, which are small models for the choice of the weights λ.
+    #: Rows for the training and evaluation of pilot models, from which the weights λ are chosen.
     PILOT_ROWS = 12
     #: Folds of the regressions of the conditional test.
     CONDITIONAL_FOLDS = 20

@@ -1,4 +1,4 @@
-"""Audit results: the verdict with a figure at the top of the page, then the answer to each question."""
+"""Audit results, with the verdict and a figure at the top, and the answer to each question below."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     def show(job: RepairJob) -> None:
         note = (
             "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
-            "unknown, the price is the mean repaired price of customers with the same other columns."
+            "unknown, the price is the mean repaired price of customers with the same values in the other columns."
         )
         figures = job.figures()
         st.markdown(reach_in_words(figures))
@@ -206,7 +206,7 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """Show a button that opens an earlier audit, for each earlier audit."""
+    """Show a button to open each earlier audit."""
     audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
@@ -239,7 +239,7 @@ def _with_changes_since(
         [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
+        help="Each curve is divided by the mean price of its audit, so an equal relative rise of all prices is not "
         "drift.",
     )
     if chosen is None:
@@ -312,7 +312,7 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """Return the newest finished run with the audit's table and roles, or the run that made the price."""
+    """Return the newest finished run with the audit's table and roles, or the run that gave the price."""
     owner = current_owner()
     of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
