@@ -106,7 +106,7 @@ class DataOptions:
         """Return the data set that the options name.
 
         Every column of a file without another role is a feature, unless it is known only with the target or
-        identifies policies; the names of columns left out are printed on standard error.
+        identifies policies. The names of columns left out are printed on standard error.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class DataOptions:
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the command's option in the hint of a problem that a page solves with buttons."""
+    """Add the command's option to the hint of a problem that a page solves with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -200,7 +200,7 @@ def _with_option(problem: Problem) -> Problem:
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Training options; the library chooses all options that you do not name.
+    """Training options. The library chooses all options that you do not name.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool
 
 
 def _named(**options: Any) -> dict[str, Any]:
-    """Return the options that the user named; the library chooses all others."""
+    """Return the options that the user named. The library chooses all others."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -397,6 +397,6 @@ def _note(text: str) -> None:
 
 
 def _show(phase: str, share: float) -> None:
-    """Show the current phase and the share completed on one line of the terminal."""
+    """Show the current phase and the completed share of the work on one line of the terminal."""
     if sys.stderr.isatty():
         print(f"\r{phase}: {share:4.0%}", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)

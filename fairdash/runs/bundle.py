@@ -62,8 +62,8 @@ TESTED = "test_premiums.parquet"
 _FORMAT = 1
 _TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _ABOUT_FIGURES = (
-    "These estimates do not describe this fit. They describe models that were fitted in the same way to the training rows "
-    "of each split, and measured on its test rows."
+    "These estimates do not describe this fit. They describe models that were fitted in the same way to the "
+    "training rows of each split, and measured on its test rows."
 )
 
 

@@ -40,7 +40,7 @@ def show_answer() -> None:
 
 
 def show_data_set() -> None:
-    """Show the front and the errors on a data set, and offer the table of all data sets for download."""
+    """Show the Pareto front and the errors on a data set, and offer a table of all data sets for download."""
     table = read_methods()
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))

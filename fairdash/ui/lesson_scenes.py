@@ -277,7 +277,7 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """Return the values of a control: a map from a number, as written in the address, to its display text."""
+    """Return the values of a control as a map from numbers, as written in the address, to display texts."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 

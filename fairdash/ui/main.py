@@ -1,4 +1,4 @@
-"""Script that Streamlit runs for every page: configuration, navigation, and the page."""
+"""Script that Streamlit runs for every page. It sets options, shows the navigation, and runs the page."""
 
 from __future__ import annotations
 

@@ -115,7 +115,8 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     def show(job: RepairJob) -> None:
         note = (
             "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
-            "unknown, the price is the mean repaired price of customers with the same values in the other columns."
+            "unknown, the price is the mean repaired price of customers with the same values in the other "
+            "columns."
         )
         figures = job.figures()
         st.markdown(reach_in_words(figures))
@@ -239,8 +240,8 @@ def _with_changes_since(
         [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is divided by the mean price of its audit, so an equal relative rise of all prices is not "
-        "drift.",
+        help="Each curve is divided by the mean price of its audit, so an equal relative rise of "
+        "all prices is not drift.",
     )
     if chosen is None:
         return whole, result

@@ -1,4 +1,4 @@
-"""Table 1 of the paper: its values, our values computed with its measures, and our corrected values."""
+"""Table 1 of the paper, with its values, our values computed with its measures, and our corrected values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """State how many of our values reach the paper's, in all of Table 1 and for each comparable data set."""
+    """State how many of our values reach the paper's values, in Table 1 and per comparable data set."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -48,7 +48,7 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
+    """Show Table 1 for a data set, with the answer, the values of one objective, and their origin."""
     offered = {name: title_of(name) for name in table1_names()}
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
@@ -66,7 +66,8 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: Measures of the first chart, whose scale is from 0 to 1, and of the second, whose scale is logarithmic.
+#: Measures of the first chart, whose scale is from 0 to 1.
+#: Measures of the second chart, whose scale is logarithmic.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
@@ -107,7 +108,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show the whole table; a comparable cell states whether our value is above or below the paper's."""
+    """Show the whole table. A comparable cell states whether our value is above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)
@@ -146,15 +147,14 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
 def rows(
     cells: pd.DataFrame, *, constant: float, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table's texts and colours: four lines per method, or three if the paper lacks this method.
+    """Return the table's texts and colours, with four lines per method, or three if the paper lacks it.
 
     Parameters
     ----------
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether our values can be compared with the paper's; if so, each text states whether our value is
-        lower.
+        True if our values can be compared with the paper's. Each text then states whether our value is lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
@@ -184,7 +184,7 @@ def rows(
 
 
 def text_of(cell: dict[Hashable, Any]) -> str:
-    """Return our value, how it compares with the paper's value, and ≈ if the difference is within noise."""
+    """Return our value, its comparison with the paper's value, and ≈ if the difference is within noise."""
     return f"{cell['ours']:.3f} {cell['words']}" + (
         " ≈" if cell["is_near"] and cell["words"] != "same" else ""
     )
