@@ -145,14 +145,14 @@ def audit(
     Parameters
     ----------
     file
-        Table with a header, such as a CSV or XLSX file; omit the file for the plan of a built-in data set.
+        Table with a header, such as a CSV or XLSX file. Omit the file for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or the evidence zip; the audit is repeated without other options.
-        With a zip, the new results are compared with the evidence.
+        Evidence zip of an earlier audit, or the plan.json in it. The audit is repeated without other options.
+        With a zip, the new results are compared with those in the zip.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
-        factors; `models` describes the file. --price is then the name of the model's price. Pickles are never
-        loaded.
+        factors. The command `models` describes the file. --price is then the name of the model's price.
+        Pickles are never loaded.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
@@ -162,13 +162,13 @@ def audit(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     against
-        Evidence of an earlier audit; the new audit lists the changes since then.
+        Evidence zip of an earlier audit. The new audit lists the changes since then.
     out
-        File or folder to write: a .zip for the evidence, an .html or .pdf file for the filing alone, or a
-        folder for answers and tables. With --customer, the command also writes a page in plain words that
+        File or folder to write: a .zip for all results (evidence), an .html or .pdf for the filing alone, or
+        a folder for answers and tables. With --customer, the command also writes a page in plain words that
         answers a complaint, customer.html (or .pdf), to this folder or next to this file.
     template
-        Id of a rule; the command writes a filing under the rule's headings, to the folder --out or next to
+        Id of a rule. The command writes a filing under the rule's headings, to the folder --out or next to
         the file --out. The command `rules` lists the ids.
     governance
         YAML file with the texts that only you can write, by default governance.yaml next to the filing. If

@@ -80,7 +80,7 @@ def measure(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     permutations
-        Number of permutations for the floor and the p-value.
+        Number of permutations for the independence floor and the p-value.
     bootstrap
         Number of half-samples for the interval.
     random_state

@@ -360,11 +360,11 @@ def find_lam(
     Parameters
     ----------
     target
-        For example hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
+        Condition, such as hgr_spline<=0.05, hgr_spline<=floor+0.02 (noise floor plus 0.02) or error<=+10%.
     method
         Training method.
     lams
-        Weights λ to try, comma-separated; by default eight weights that a short pilot training finds.
+        Weights λ to try, comma-separated. By default, a short pilot training finds eight weights.
     """
     need("torch")
     choice = api.find_lam(

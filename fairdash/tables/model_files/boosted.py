@@ -41,10 +41,10 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "Whether the training used an offset or an exposure (init_score, base_margin, baseline). Prices are for "
-    "an offset of 0."
+    "Use of an offset or an exposure in training (init_score, base_margin, baseline). Prices are for an "
+    "offset of 0."
 )
-_NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
+_NO_TARGET = "A transformation of the outcome before training, such as the logarithm."
 
 
 class _Boosted(NamedModel):
@@ -55,7 +55,7 @@ class _Boosted(NamedModel):
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of the predictions of an objective; raise an error if they are not prices."""
+        """Describe the scale of the predictions of an objective. Raise an error if they are not prices."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -131,7 +131,7 @@ class LightGBMModel(_Boosted):
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (
-                f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
+                f"The columns with the following levels: {listed}. fairdash finds them in the table.",
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
@@ -216,16 +216,15 @@ class XGBoostModel(_Boosted):
                 "an offset of 0, because XGBoost adds its base_score. Compare these prices with those of the "
                 "model itself.",
             )
-        self.open += ("Which value represented missing cells in the training, unless it was NaN.",)
+        self.open += ("The value of missing cells in the training data, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether the model was trained with a custom objective, which XGBoost records as "
-                "reg:squarederror.",
+                "Use of a custom objective in training, which XGBoost records as reg:squarederror.",
             )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
         if self._coded:
-            self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
+            self.open += (f"The levels for which the codes of {few(self._coded)} stand.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""

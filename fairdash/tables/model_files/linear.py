@@ -101,9 +101,9 @@ class CoefficientTable(LinearModel):
     kind = "table of coefficients"
     objective = "not told"
     open = (
-        "Which level of a factor is the base level, and whether the model was fitted with an offset.",
-        "Whether R's contrasts are those of contr.treatment, as fairdash assumes.",
-        "Whether further terms are stored elsewhere, as the smooth terms of mgcv are.",
+        "The base level of each factor, and use of an offset in the model's fit.",
+        "The type of R's contrasts. fairdash assumes contr.treatment.",
+        "Further terms in other places, such as the smooth terms of mgcv.",
     )
 
     def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
@@ -139,7 +139,7 @@ class CoefficientTable(LinearModel):
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
-        # R writes a level directly after the column; other tools write it in brackets.
+        # R writes a level directly after the column. Other tools write it in brackets.
         self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)

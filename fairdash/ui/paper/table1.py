@@ -138,9 +138,9 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
         "constant prediction on the same test rows. Cross-fitted: networks are evaluated on rows they have "
         "not seen, densities cover the whole range, equal values share a rank, and FairQuant follows the "
         "definition in the paper's text. ±: Nadeau–Bengio standard error over five overlapping splits. "
-        "Floor: mean cross-fitted value after the sensitive attribute is permuted. “Within”: at least 5 % "
-        "of the permutations give a value as high as the one in the table, so there is no detectable "
-        "dependence. FairQuant is in standard deviations of the target."
+        "Floor: noise floor, the mean cross-fitted value after the attribute is permuted. “Within”: "
+        "at least 5 % of the permutations give a value as high as the one in the table, so there is no "
+        "detectable dependence. FairQuant is in standard deviations of the target."
     )
 
 
@@ -208,10 +208,10 @@ def show_tries(name: str) -> None:
             "To compare selection rules, a fifth of each split's training rows served as test rows. The "
             "actual test rows were not used. “Error expected” comes from the cross-validation that chose "
             "λ, and “error found” from the fifth of the training rows that served as test rows. The other "
-            "figures are scored as in the paper, as means over the splits. With a margin of ½, a rule asks "
-            "for an expected error below the paper's error, by half the standard error of the expected "
-            "error. “Cells” counts the values at or below those of the paper's Fair HGR NN; a value counts "
-            "only if the error is also at or below the paper's error."
+            "figures are scored as in the paper, as means over the splits. With a margin of ½, a rule "
+            "requires an expected error below the paper's error by half of its own standard error. “Cells” "
+            "counts the values at or below those of the paper's Fair HGR NN. A value counts only if the "
+            "error is also at or below the paper's error."
         )
         shown = pd.DataFrame(
             {

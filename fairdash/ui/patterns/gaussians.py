@@ -81,8 +81,8 @@ def answer(rho: float, base: str) -> str:
             f"{fixed(mi)} {base}.** At this ρ, mutual information is {side} HGR²."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Lowering mutual "
-        f"information lowers no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
+        f"{first} χ² is never below HGR², so a lower χ² means a lower bound on HGR². Mutual "
+        f"information gives no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
         f"{math.sqrt(mi_crossing(base)):.3f}, and above HGR² for larger ρ."
     )
 
