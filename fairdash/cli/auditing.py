@@ -186,7 +186,7 @@ def audit(
     if plan is not None:
         if given.keys() & {"price", "sensitive"}:
             raise OptionError.of(
-                "The plan already has its columns", "Name --plan, or columns.", column="plan"
+                "The plan already has its columns", "Give --plan, or name the columns.", column="plan"
             )
         stored = read_plan(plan)
         requested, before = stored.plan, stored.origin
@@ -198,7 +198,7 @@ def audit(
         requested = plan_of(**({"sensitive": ()} | given))
     if "model" in before:
         if model is None:
-            raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
+            raise OptionError.of("The plan audits a model", "Name the model's file as well.", column="model")
         stored_options = from_plain(ModelFile, before["model"]).options
         model_options = {
             name: stored_options[name] if model_options[name] in (None, "auto") else model_options[name]
@@ -295,7 +295,7 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     """
     today = datetime.now(UTC).date()
     listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
-    no_rules = () if listed else ("No rule was last looked up over a year ago.",)
+    no_rules = () if listed else ("All rules were looked up within the last year.",)
     say([each.row for each in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
     return int(stale and bool(listed))
 

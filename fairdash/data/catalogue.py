@@ -126,8 +126,8 @@ class CatalogueEntry:
         """Explain how users obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
-            f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
-            "to the folder around it."
+            f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} in the folder "
+            "to which you set FAIRDASH_DATA."
         )
 
     def keep_brought(self, content: bytes) -> None:
@@ -144,7 +144,7 @@ class CatalogueEntry:
         if not is_published(content, self.files[file]):
             raise DownloadError.of(
                 f"this file is not the published {file}: its checksum differs",
-                f"Download it again from {self.url}, unpack it, and choose {file} as it is.",
+                f"Download it again from {self.url}, unpack it, and choose the unchanged {file}.",
             )
         write_whole(cache_folder(self.folder) / file, content)
 
@@ -170,7 +170,7 @@ class CatalogueEntry:
             folder = cache_folder(self.folder)
             advice = (
                 f"Connect to the internet and try again, or put {self._file} into a folder named "
-                f"{self.folder} and set FAIRDASH_DATA to the folder around it."
+                f"{self.folder} in the folder to which you set FAIRDASH_DATA."
             )
             fetch_files(self.download, self.files, folder, offline_advice=advice, progress=progress)
         return read_verified(folder, self.files)

@@ -302,13 +302,12 @@ def errors_in_words() -> Iterator[None]:
         ):
             raise UnavailableError.of(
                 "the job database can't be reached",
-                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Running jobs wait for it.",
+                "Check that the PostgreSQL of FAIRDASH_DATABASE responds. Running jobs wait for it.",
             ) from error
         hint = (
-            "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
+            "Check that the PostgreSQL of FAIRDASH_DATABASE responds and can be written."
             if is_shared()
-            else f"Make sure that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it "
-            f"away."
+            else f"Make sure that {data_folder('jobs.sqlite')} can be written. If it is damaged, rename it."
         )
         raise StorageError.of(
             f"the job queue can't be used ({type(error.orig).__name__})",

@@ -78,8 +78,8 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
     confirming = (
-        f"  They include the {included:,} rows set aside to confirm the choice. The results of those rows "
-        "are for models fitted without them."
+        f"  They include the {included:,} rows set aside to confirm the choice. The results on those rows "
+        "describe models that were fitted without them."
         if included
         else ""
     )

@@ -180,7 +180,7 @@ def _deleting(place: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError.of(
             f"not everything can be deleted ({error.strerror})",
-            f"Make {error.filename or place} writable, then delete it once more.",
+            f"Make {error.filename or place} writable, then delete it again.",
         ) from error
     finally:
         write_whole(_last(), secrets.token_bytes(8))
@@ -348,7 +348,7 @@ def _delete(folder: Path) -> Iterator[Problem]:
     if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
-            hint="End it, or restart the machine, then delete it once more.",
+            hint="End it, or restart the machine, then delete it again.",
         )
         return
     deleted_last = [folder / name for name in (SPEC, LOCK)]

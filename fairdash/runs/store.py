@@ -397,7 +397,7 @@ def _checked_name(name: str) -> str:
         len(stripped) <= MAX_NAME,
         "name",
         f"it has {len(stripped):,} characters",
-        f"Take {MAX_NAME} at most.",
+        f"Use at most {MAX_NAME} characters.",
     )
     checks.require(
         stripped.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."

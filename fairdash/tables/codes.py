@@ -221,8 +221,8 @@ def said_of_codes(values: pd.Series) -> list[str]:
     text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
     marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
     return [
-        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value "
-        f"and is used as a number unless you say so ({marks})."
+        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value. "
+        f"It is used as a number, unless you add the option {marks}."
     ]
 
 
@@ -231,14 +231,14 @@ def doubts_about(values: pd.Series) -> list[str]:
     remark = said_of_codes(values)
     if day_numbers(values) is not None:
         remark.append(
-            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
-            "dates are used as numbers unless you use them as years or ages."
+            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. Without "
+            "a conversion to years or ages, they are used as numbers."
         )
     remark += _said_of_counted_days(values)
     levels = _levels(values)
     if alike := said_of_spellings(values, levels):
         remark.append(
-            f"“{values.name}”: {alike}. These levels count as different unless you write them alike "
+            f"“{values.name}”: {alike}. They are different levels unless you choose one spelling "
             f"(--one-spelling {values.name})."
         )
     for level in levels:

@@ -187,7 +187,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
         elif day_numbers(values) is not None:
             what, hint, fixes = (
                 "dates are written as numbers",
-                "Use the dates as years or ages.",
+                "Convert the dates to years or ages.",
                 date_fixes(values),
             )
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:

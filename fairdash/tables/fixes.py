@@ -200,8 +200,11 @@ def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
     """Return the problem (or "") and the hint for a column of dates with the fixes `ways`."""
     if any(_OF_DATES[way.kind][1] for way in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
-        return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
-    return "", "Use the dates as years or ages."
+        return (
+            problem,
+            "Choose whether the day or the month comes first, and convert the dates to years or ages.",
+        )
+    return "", "Convert the dates to years or ages."
 
 
 def can_use_dates(values: pd.Series, kind: str) -> bool:

@@ -69,7 +69,7 @@ def require_sign_in() -> None:
     except NotSignedInError as error:
         st.title("Sign in to fairdash")
         if get_secrets_auth_section():
-            st.markdown("Data, runs and models belong to the people who made them.")
+            st.markdown("Data, runs and models belong to the users who created them.")
             st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key=KEY("in"))
         else:
             st.error(safe(error))

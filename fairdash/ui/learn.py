@@ -65,14 +65,14 @@ def show_data_set() -> None:
         )
     else:
         st.info(
-            "The standard network's predictions show no more dependence on the attribute than noise would, "
-            "so there is no dependence to reduce."
+            "The dependence of the standard network's predictions on the attribute is no higher than by "
+            "chance, so there is no dependence to reduce."
         )
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
-        "error above or below that of the default method. “no link”: the standard network's predictions "
-        "show no more dependence on the sensitive attribute than noise would."
+        "error above or below that of the default method. “no link”: the dependence of the standard "
+        "network's predictions on the sensitive attribute is no higher than by chance."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]

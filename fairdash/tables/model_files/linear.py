@@ -47,7 +47,9 @@ class LinearModel(NamedModel):
         Inverse of the link function.
     """
 
-    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as its base level."
+    unknown_level_message = (
+        "The model does not know {} of “{}”, in {}. These rows have the price of its base level."
+    )
     terms: Sequence[Term] = ()
     undo: Callable[[Array], Any]
 
@@ -153,8 +155,8 @@ class CoefficientTable(LinearModel):
             if len(others) > 1:
                 raise refused(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                    f"These levels have one: {few(each.levels)}. Correct the levels, add the column that is "
-                    "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
+                    f"These levels have one: {few(each.levels)}. Correct the levels, add the missing "
+                    "column, or give the levels priced as the base a coefficient of 0. R's contrasts by "
                     "polynomials or sums, such as size.L and region1, are not supported.",
                 )
             numbered = [str(k + 1) for k in range(len(each.levels))]

@@ -315,7 +315,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
             at_lines(table.lines[is_hidden], int(is_hidden.sum()), word="row"),
         )
         table.notes.append(
-            f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
+            f"The table includes {counted(count, 'row')} hidden in the sheet, perhaps by a filter ({where})."
         )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):

@@ -123,7 +123,7 @@ def show_fig3() -> None:
             lam=result.options["lam"], features=features, theme=theme(),
         ),
         key=KEY("fig3"),
-        alt="The networks h, f and g as boxes with their formulas and values; arrows in the opposite "
+        alt="The networks h, f and g as boxes with their formulas and values. Arrows in the opposite "
         "direction show gradients.",
     )  # fmt: skip
     st.caption(

@@ -308,8 +308,8 @@ def _show_transformations(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
-        "or curved. If the dependence is close to zero, the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Neighbouring groups differ "
+        "most where g is steep. If the dependence is close to zero, the curves only show noise."
     )
 
 

@@ -217,7 +217,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         st.warning(
             safe(
                 "These rows have already been used to test another point. "
-                f"Opening number {times + 1} does not confirm this point."
+                f"Test number {times + 1} on these rows does not confirm this point."
             )
         )
     else:

@@ -196,10 +196,10 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float
     caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
+        "Values are means over the test rows of the splits, with noise floors in brackets. The gap is "
         f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
-        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
-        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
+        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's. "
+        f"Changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
         f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
         "income is the same before and after the cap."
     )
