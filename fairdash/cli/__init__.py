@@ -93,7 +93,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
     name
         Name of the program in help texts.
     boxes
-        Whether help texts have frames and colours, for a terminal.
+        True for help texts with frames and colours, for a terminal.
     """
     cli = App(
         name=name,
@@ -246,8 +246,8 @@ def _number(text: str) -> float:
         raise ValueError(f"“{text}” is not a number.") from None
 
 
-#: Types of options: comma-separated words or numbers, a share such as 5% or 0.05, a repeatable column, and a
-#: seed.
+#: Types of options for comma-separated words or numbers, a share such as 5% or 0.05, a repeatable column, and
+#: a seed.
 Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WORD")]
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]

@@ -151,7 +151,7 @@ def confirm(
     Parameters
     ----------
     lam
-        Weight λ of the point: a trained weight, or one between trained weights.
+        Weight λ of the point, which may be between trained weights.
     method
         Method of the point; by default the first fair method.
     objective

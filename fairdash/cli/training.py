@@ -58,7 +58,7 @@ class DataOptions:
     exposure
         For a file: column of row weights (exposure).
     per_exposure
-        Whether to predict target ÷ exposure; by default true for counts and totals.
+        Predict target ÷ exposure. By default, this is true for counts and totals.
     price
         For a file: column of an existing prediction.
     row_id
@@ -73,7 +73,7 @@ class DataOptions:
     leave_out
         For a file: column to leave out of the features; repeatable.
     below_zero
-        For a file: treatment of amounts below zero (recoveries): use them unchanged, count them as 0, or
+        For a file: treatment of amounts below zero (recoveries). Use them unchanged, treat them as 0, or
         leave out their rows.
     sheet
         For a file: sheet of a workbook, or table of an R file or a SAS transport file.
@@ -211,7 +211,7 @@ class TrainingOptions:
     loss
         squared_error, poisson, tweedie or gamma; the default depends on the target.
     balance
-        Whether predictions add up to the target; by default true with a log link.
+        Make predictions add up to the target. By default, this is true with a log link.
     random_state
         Seed of all random draws.
     device
@@ -279,9 +279,9 @@ def sweep(
     measures
         Measures of dependence, comma-separated.
     tune
-        Whether learning rate and weight decay are first tuned on validation rows.
+        First tune learning rate and weight decay on validation rows.
     tariff
-        Whether to fit tariffs in addition to networks; by default true with a log link.
+        Fit tariffs in addition to networks. By default, this is true with a log link.
     """
     need("torch")
     dataset = data.load()

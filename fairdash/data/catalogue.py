@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads, which ``catalogue.toml`` lists."""
+"""Catalogue of data sets from ``catalogue.toml``, which fairdash simulates or downloads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CatalogueOption:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """Entry of the catalogue: a data set, and its description for users.
+    """Entry of the catalogue, with a data set and its description for users.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CatalogueEntry:
         Address from which fairdash downloads the file or an archive. It is empty if the publisher requires a
         login.
     bring
-        Reason why the user must download the file, such as "Kaggle asks you to log in"; else empty.
+        Reason why the user must download the file, such as "Kaggle asks you to log in". Otherwise empty.
     units, meanings, names
         Maps from columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
     """

@@ -1,4 +1,4 @@
-"""Data set for training: features, target, sensitive columns and weights, after a joint check.
+"""Data set for training, with features, target, sensitive columns and weights, after a joint check.
 
 >>> import pandas as pd
 >>> dataset = Dataset(
@@ -37,7 +37,7 @@ MIN_GROUPS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Table whose columns have roles; the input of training and evaluation.
+    """Table whose columns have roles. It is the input of training and evaluation.
 
     Rows are aligned by position and numbered 0 … n-1. The data set stores copies of the frames. If you change
     your frames later, the data set stays the same.
@@ -65,7 +65,7 @@ class Dataset:
         Identifiers of the rows, of any type. Models never use them.
     group : Series, shape (n,), optional
         Group of each row, such as a policy number, of any type; no cell is missing. Splits by group, and all
-        folds, keep the rows of a group together. Permutations exchange whole groups.
+        folds, keep the rows of a group together. Permutations permute whole groups.
     time : Series, shape (n,), optional
         Time of each row, such as a year: float64, finite. After a split by time, models are trained on the
         earlier rows and tested on the later rows.
@@ -184,7 +184,7 @@ class Dataset:
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """Return all columns as a frame (n, columns): features, sensitive columns, target and others."""
+        """Return features, sensitive columns, target and all other columns as a frame (n, columns)."""
         others = [column for _, column in self._optional_columns()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
@@ -195,7 +195,7 @@ class Dataset:
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """Group of each row, (n,); None if there are no groups."""
+        """Group of each row (n,), or None if there are no groups."""
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:

@@ -56,8 +56,8 @@ MOTOR_TARGETS = {
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
 #: Columns that only identify a row.
 PLACES = ("CensusTract", "CensusId", "County")
-#: Columns that can't be features: Poverty is almost the target, and Men and Women determine the sensitive
-#: column.
+#: Columns that can't be features, because Poverty is almost the target, and Men and Women determine the
+#: sensitive column.
 TELLTALES = ("Poverty", "Men", "Women")
 
 
@@ -69,8 +69,10 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
 
     Parameters
     ----------
-    sparse "drop" leaves out the 22 columns in which more than half of the cells are missing. Most of these
-    columns are about the police. "keep" uses these columns as features, with their missing cells. progress
+    sparse
+        "drop" leaves out the 22 columns in which more than half of the cells are missing. Most of these
+        columns are about the police. "keep" uses these columns as features, with their missing cells.
+    progress
         Function that receives the number of bytes downloaded and expected.
 
     Returns

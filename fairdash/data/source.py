@@ -46,7 +46,7 @@ class DatasetSource(ABC):
     roles
         Roles of the columns; None for the roles that the data set itself defines.
     drop_missing
-        Whether rows with a missing target or sensitive value may be left out. This has no effect if `roles`
+        True if rows with a missing target or sensitive value may be left out. This has no effect if `roles`
         is None.
     fixes
         Fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
@@ -86,7 +86,7 @@ class DatasetSource(ABC):
 
     @property
     def id(self) -> str:
-        """Id of the recipe for the address of a page: 16 hex digits."""
+        """Id of the recipe (16 hex digits), for the address of a page."""
         return _id_of(self.to_json().encode())
 
     @staticmethod
@@ -222,8 +222,8 @@ class UploadSource(DatasetSource):
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        For a table that a run has created: the id of the run, and the hash of the file on which the run was
-        trained. If the run or this file is deleted, the table is deleted too.
+        Id of the run that has created the table, and hash of the file on which this run was trained. If the
+        run or this file is deleted, the table is deleted too.
 
     Raises
     ------

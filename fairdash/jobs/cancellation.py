@@ -29,8 +29,8 @@ SECONDS_BETWEEN_CHECKS = 0.2
 #: Seconds to wait for a lock. Only a worker holds a lock for longer, because other processes release it at
 #: once.
 SECONDS_FOR_THE_LOCK = 3.0
-#: Seconds that a process has to stop on request before it is terminated.
-#: Seconds to wait for the end of a terminated process.
+#: A process has `SECONDS_TO_STOP` to stop on request. It is then terminated, and must end within
+#: `SECONDS_TO_END`.
 SECONDS_TO_STOP, SECONDS_TO_END = 8.0, 10.0
 
 

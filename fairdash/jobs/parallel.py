@@ -58,7 +58,7 @@ class StepProgress:
     Parameters
     ----------
     replay
-        Steps of the job; the target is the step to compute.
+        Steps of the job, with the step to compute as the target.
     """
 
     def __init__(self, replay: Replay) -> None:
@@ -104,7 +104,7 @@ def compute_steps(
     Parameters
     ----------
     program
-        Function that returns the job's result; each costly part is a step.
+        Function that returns the job's result. Each costly part is a step.
     folder
         Folder of the steps' results, to which all processes of the executor have access.
     step
@@ -115,7 +115,7 @@ def compute_steps(
         Number of steps that the executor computes at once. At most this many steps are submitted, so the next
         step to compute is always the first missing step in the order of the program.
     progress
-        Called several times a second with the current activity and the completed share; an exception from it,
+        Called several times a second with the current activity and the completed share. An exception from it,
         such as Cancelled, stops the job.
     on_result
         Called once for each finished step, including steps finished in earlier runs.
@@ -231,7 +231,8 @@ class QueueExecutor(Executor):
     Parameters
     ----------
     place
-        Path of the job in the home folder, ``"<folder>/<id>"``; machines may see the home at different paths.
+        Path of the job in the home folder, ``"<folder>/<id>"``. The path of the home folder may differ
+        between machines.
     owner
         Owner of the job.
     """

@@ -1,4 +1,4 @@
-"""Queue of all jobs: a client of DBOS Transact.
+"""Queue of all jobs, as a client of DBOS Transact.
 
 <home>/jobs.sqlite                  jobs that wait, run or have ended
 <home>/workers/<queue>.lock         lock of the process that runs a queue on this machine; a process that ends
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
     from sqlalchemy import Engine
 
-#: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
+#: Queues of jobs that train for minutes, of jobs for which a user waits, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
-#: Workflow of a job, whose arguments are the job's path and part.
-#: Workflow of a step.
-#: Queue of the steps if several machines share the work.
+#: `WORKFLOW` runs a job, with the job's path and part as arguments, and `STEP` runs a step. `STEPS` is the
+#: queue of the steps if several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
 #: Version of the steps. It changes when results of older steps can't be used any more. Older jobs stay
 #: unchanged.

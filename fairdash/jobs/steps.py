@@ -3,7 +3,7 @@
 A job is one program that asks its :class:`StepRunner` for the result of each step. :func:`run_directly`
 computes every result. :class:`Checkpoints` compute only results that are not stored yet, so a killed job
 resumes after its last finished step. :class:`Replay` lets other processes compute missing results
-(:mod:`fairdash.jobs.parallel`): it raises :class:`MissingSteps` with the names of all steps that can be
+(:mod:`fairdash.jobs.parallel`). It raises :class:`MissingSteps` with the names of all steps that can be
 computed now.
 
 <job>/units/<sha256>    result of a step, stored by content, synced, and checked on reading
@@ -29,7 +29,7 @@ import pandas as pd
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
-#: Result of a step: a map of names, which the step chooses, to data frames, arrays and JSON values.
+#: Result of a step, which maps names to data frames, arrays and JSON values. The step chooses the names.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
@@ -213,7 +213,7 @@ class Checkpoints:
             log.warning("%s can't be read (%s), so its steps are computed again", self.folder, error)
 
     def record(self, name: str, digest: str, share: float = 0.0) -> None:
-        """Record the result of a step; raise StorageError if the disk is full."""
+        """Record the result of a step, or raise StorageError if the disk is full."""
         self.index[name] = digest, share
         write_whole(self.folder / INDEX, json.dumps(self.index).encode())
 
@@ -331,12 +331,12 @@ def load(folder: Path, digest: str) -> dict[str, bytes]:
 
 
 def to_files(found: Found) -> dict[str, bytes]:
-    """Convert a result to files: Parquet for a frame, safetensors for arrays, JSON for the rest.
+    """Convert frames to Parquet, arrays to safetensors, and the rest of a result to JSON.
 
     Raises
     ------
     ValueError
-        A value would not be restored exactly; :func:`from_files` must return the same values.
+        A value would not be restored exactly, but :func:`from_files` must return the same values.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save

@@ -46,7 +46,7 @@ class AuditSpec(JobSpec):
     Parameters
     ----------
     plan
-        Plan of the audit: roles of the columns, primary criterion and thresholds.
+        Plan of the audit, with the roles of the columns, the primary criterion and the thresholds.
     model
         The audited model, or None if a column of prices is audited.
     source, created
@@ -67,7 +67,7 @@ class AuditJob(Job[AuditSpec]):
 
     @property
     def model(self) -> dict[str, Any]:
-        """Model and its options as arguments of :func:`fairdash.audit`; empty for a column of prices.
+        """Model and its options as arguments of :func:`fairdash.audit`, or {} for a column of prices.
 
         A RunError is raised if the file of the model is missing or damaged.
         """

@@ -3,7 +3,7 @@
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
 Each use (“opening”) of the holdout rows is also recorded in the log of the run. If the file has fewer
-openings than the log, it has been deleted or replaced by an earlier version, and is rejected.
+openings than the log, it is rejected, because it has been deleted or replaced by an earlier version.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     Raises
     ------
     RunError
-        The file has been changed, or records fewer openings than the log.
+        The file has been changed, or records fewer uses (“openings”) than the log.
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
@@ -54,7 +54,7 @@ def confirm_run(
     Raises
     ------
     RunError
-        The run is not finished, has no holdout rows, or its stored openings have been changed.
+        The run is not finished, has no holdout rows, or the record of their uses has been changed.
     OptionError
         The run has no models for this point, or one of them diverged.
     StorageError

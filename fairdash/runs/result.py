@@ -1,4 +1,4 @@
-"""Storage of the result of a run: tables as Parquet, arrays as safetensors, and the rest as JSON."""
+"""Storage of the result of a run, with tables as Parquet, arrays as safetensors, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ _NAME = re.compile(r"[a-z_]+")
 #: Name of the array with the price of independence in each split. It is the smallest increase in mean squared
 #: error with which a prediction can be independent of s.
 PRICE = "price_of_independence"
-#: File of the training curves.
-#: Keys of each line.
+#: Training curves are stored in the file `CURVES`, whose lines have the keys `CURVE_COLUMNS`.
 CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
 #: Name of the files of the holdout rows, which are read only for a confirmation.
 SET_ASIDE = "set_aside"
@@ -71,8 +70,8 @@ _AS_IT_IS = tuple(
 
 
 #: Names of tables that only some results have.
-#: Names of the arrays of the holdout rows.
 _OPTIONAL = ("references", "importance", "tuning")
+#: Names of the arrays of the holdout rows.
 _OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
 
 

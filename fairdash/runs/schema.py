@@ -46,7 +46,7 @@ from fairdash.utils.text import CROSS
 
 #: Upper limits of the number of λ values, of models and of rows. They are larger than in any real run.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
-#: Maximum size in bytes of a JSON file, and of a file that grows during the training.
+#: Maximum size in bytes of a JSON file, and of a file that grows during training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)

@@ -1,4 +1,4 @@
-"""State of a job: its progress and its outcome. The process of the job writes the state, and pages read it.
+"""Progress and outcome of a job. The process of the job writes the state, and pages read it.
 
 <job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
 
@@ -55,7 +55,7 @@ class RunStatus:
     seconds
         Seconds for which processes have worked on the job.
     seconds_left
-        Lowest and highest estimate of the remaining seconds; None if there is no estimate.
+        Lowest and highest estimate of the remaining seconds, or None if there is no estimate.
     message
         Reason of the failure, for the user.
     before

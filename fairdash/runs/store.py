@@ -111,7 +111,7 @@ class RunSpec(JobSpec):
     first
         A smaller sweep, which is executed first as a fast preview.
     first_share
-        Share of the rows that the preview uses, which are drawn at random: above 0 and at most 1.
+        Share of the rows that the preview uses, above 0 and at most 1. These rows are drawn at random.
     defaults
         Defaults from :func:`fairdash.training.defaults.current_defaults` at the time of the request.
     """
@@ -132,10 +132,10 @@ class Job(Generic[Spec]):
     """Stored job, with its folder, its status, and a request to stop it."""
 
     #: Name of the folder of all jobs of this kind.
-    #: Word for a job in messages.
-    #: Type of the specification.
     folder_name: ClassVar[str]
+    #: Word for a job in messages.
     label: ClassVar[str]
+    #: Type of the specification.
     spec_kind: ClassVar[type]
     #: Queue of the job. The quick queue is for jobs that take a few seconds while a user waits.
     queue_name: str = queue.QUICK

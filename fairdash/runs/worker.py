@@ -1,7 +1,7 @@
 """Execution of one job (such as a run or an audit) in the process that took it from the queue.
 
 Only this process writes to the folder of the job, except for a request to stop. Other processes may compute
-the steps of a long run (:mod:`fairdash.jobs.parallel`); the results are the same.
+the steps of a long run (:mod:`fairdash.jobs.parallel`), with the same results.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def work_at(
     Parameters
     ----------
     ends
-        Whether the job ends when this work ends; false for a preview.
+        True if the job ends when this work ends. False for a preview.
     """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):

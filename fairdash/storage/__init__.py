@@ -24,8 +24,8 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repa
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
 #: Names of unfinished files and folders (:func:`fairdash.storage.bundle.whole_folder`).
-#: Maximum number of seconds to write a file.
 _UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
+#: Maximum number of seconds to write a file.
 SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
@@ -51,12 +51,12 @@ def check_owner(owner: str) -> str:
 
 
 def data_folder(name: str) -> Path:
-    """Return a folder for permanent files, such as uploads; it need not exist yet."""
+    """Return a folder for permanent files, such as uploads. It may not exist yet."""
     return _home("", "user_data_path") / name
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder for files that can be downloaded again; it need not exist yet."""
+    """Return a folder for files that can be downloaded again. It may not exist yet."""
     return _home("cache", "user_cache_path") / name
 
 
@@ -131,12 +131,12 @@ def inside(folder: Path) -> list[Path]:
 
 
 def delete_unfinished(*, now: float) -> None:
-    """Delete half-written files and folders that killed processes left in the folders of personal data.
+    """Delete unfinished files and folders that killed processes have left in the folders of personal data.
 
     Parameters
     ----------
     now
-        Seconds since the epoch; files changed in the last hour may still be in use.
+        Seconds since the epoch. Files changed in the last hour may still be in use.
     """
     for folder in map(data_folder, _PERSONAL):
         for path in (*folder.glob(".*"), *folder.glob("*/.*")):

@@ -24,8 +24,8 @@ from fairdash.utils.records import MAX_WHOLE
 
 #: Maximum depth of nested lists and objects, number of entries of a list or object, and length of a string.
 MAX_DEPTH, MAX_ENTRIES, MAX_CHARACTERS = 20, 20_000, 20_000
-#: Maximum number of columns.
-#: Maximum absolute value of a number, whose square must be finite.
+#: A table has at most `MAX_COLUMNS` columns. The absolute value of a number is at most `MAX_NUMBER`, so that
+#: its square is finite.
 MAX_COLUMNS, MAX_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"

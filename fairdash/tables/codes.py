@@ -25,18 +25,18 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: Minimum number of rows with a code.
-#: Minimum number of distinct values that are not codes.
-#: Maximum number of codes in a column.
+#: A code must occur in at least `_MIN_ROWS` rows of a column with at least `_MIN_VALUES` other distinct
+#: values. A column has at most `_MAX_CODES` codes.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
-#: Numbers that programs such as Stata write for missing numbers: limits of integer types, and huge numbers.
+#: Numbers that programs such as Stata write for missing cells, namely limits of integer types and huge
+#: numbers.
 _LIMITS = frozenset(
     float(sign * number)
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: Minimum distance of a code from the other values, as a share of the range of these values.
-#: The same distance, in multiples of the median difference between adjacent values.
+#: The distance of a code from the other values is more than `_GAP` times their range, and more than `_STEPS`
+#: times the median difference between adjacent values.
 _GAP, _STEPS = 0.1, 5
 #: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
@@ -45,8 +45,7 @@ _DAYS = (
 )
 _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _MIN_DAYS_AWAY = 5 * 365
-#: Range of plausible years in a column of years.
-#: Placeholder for an unknown year.
+#: Plausible years in a column of years are in the range `_YEARS`. `_BEGINNING` stands for an unknown year.
 _YEARS, _BEGINNING = (1905, 2150), 1900
 #: Names that programs give to a column of row numbers.
 ROW_NAMES = re.compile(
@@ -56,15 +55,15 @@ ROW_NAMES = re.compile(
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
 #: Words for a total, in lower case and without accents.
-#: Maximum share of rows whose level is such a word.
 TOTALS = frozenset(
     "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
     " som".split()
 )
+#: Maximum share of rows with a level that means a total.
 _TOTALS_SHARE = 0.02
 #: Words in the headers of date columns. The cells of these columns may be days since 1970, 1960 or 1900.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
-#: Words in the headers of columns with a duration or a count, such as “days insured”. These are no dates.
+#: Words in the headers of columns with a duration or a count, such as “days insured”, and not with dates.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
@@ -99,7 +98,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def _looks_special(number: float) -> bool:
-    """Return whether a number has the form of a code: 99, 998, -1, or the limit of an integer type."""
+    """Return whether a number has the form of a code, such as 99, 998, -1 or the limit of an integer type."""
     if not np.isfinite(number):
         return False
     if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
@@ -271,7 +270,7 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
 
 
 def is_plain_number(values: pd.Series) -> bool:
-    """Return whether a column contains numbers; truth values are not numbers."""
+    """Return whether a column contains numbers. Truth values are not numbers."""
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
@@ -316,7 +315,7 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
 
 
 def _levels(values: pd.Series) -> list[str]:
-    """Return the levels of a text column with few levels; an empty list for any other column."""
+    """Return the levels of a text column with few levels, or an empty list for any other column."""
     if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:

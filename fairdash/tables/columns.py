@@ -1,4 +1,4 @@
-"""Requirements for columns in each role. The Data page, data sets and estimators check them."""
+"""Requirements for columns in each role, which apply on the Data page, in data sets and in estimators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairdash.utils.rounding import is_rounding, precision
 #: constant if the model is trained without a fairness penalty.
 SENSITIVE_FEATURE = "sensitive feature"
 
-#: Largest absolute value of a number: the squares of larger numbers overflow a 64-bit float.
+#: Largest absolute value of a number. The squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
 #: Maximum number of classes in a text column. A column with more levels probably identifies rows.
@@ -77,7 +77,7 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
-    """Report the infinite cells of a column; `infinite` and `lines` have the shape (n,)."""
+    """Report the infinite cells of a column. `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
     return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
 
@@ -112,7 +112,7 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Yield the problems of a column of groups, which may have any type; `lines` has the shape (n,)."""
+    """Yield the problems of a column of groups, which may have any type. `lines` has the shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
@@ -181,7 +181,7 @@ def _floats(values: pd.Series) -> NDArray[np.float64]:
 
 
 def as_pandas(table: Any) -> Any:
-    """Convert a polars or Arrow table or column to pandas with narwhals; return anything else unchanged."""
+    """Convert a polars or Arrow table or column to pandas with narwhals. Return anything else unchanged."""
     if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
         return table
     import narwhals as nw
@@ -239,7 +239,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
     name
         Name that messages use for a column without a name.
     fewest
-        Minimum number of rows per class: smaller classes are merged. Enter 0 for rows that are not used in
+        Minimum number of rows per class. Smaller classes are merged. Enter 0 for rows that are not used in
         training.
 
     Raises
@@ -277,7 +277,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Convert a column of objects to numbers if all its cells are numbers; else return it unchanged."""
+    """Convert a column of objects to numbers if all its cells are numbers. Otherwise return it unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:

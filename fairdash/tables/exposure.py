@@ -44,7 +44,7 @@ from fairdash.utils.text import amount
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
-#: Minimum share of zeros in a column of totals: most policies have no claim.
+#: Minimum share of zeros in a column of totals, because most policies have no claim.
 _MANY_ZEROS = 0.5
 
 #: Options for negative amounts: use them unchanged, replace them by 0, or leave out their rows.
@@ -82,17 +82,16 @@ def holds_counts(cells: np.ndarray) -> bool:
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of distinct policy numbers in a column.
-#: Maximum average number of rows per policy.
+#: A column of policy numbers has at least `_MIN_VALUES` distinct values, each in at most `_MAX_ROWS_EACH`
+#: rows on average.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
 #: Unlike measurements and places, policy numbers have no very frequent values. At least 95 % of the rows must
 #: have a value that occurs in at most 12 rows, or in at most 4 times as many rows as the average value.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
 #: Maximum and minimum number of pairs of rows that are compared. Both rows of a pair have the same value.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: A column describes the policy if its agreement beyond chance is at least this number.
-#: Minimum share of columns that describe the policy.
-#: Minimum number of columns that describe the policy.
+#: A column describes the policy if its agreement beyond chance is at least `_AGREE`. At least `_MIN_COLUMNS`
+#: columns, and a share of at least `_MIN_AGREEING` of them, must describe the policy.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
 #: Meanings of columns whose values may differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
@@ -103,7 +102,7 @@ _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """Column of policy numbers; all rows of a policy have the same number.
+    """Column of policy numbers. All rows of a policy have the same number.
 
     Parameters
     ----------

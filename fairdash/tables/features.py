@@ -1,7 +1,7 @@
-"""Selection of features: which columns are used, left out or in doubt, and which fixes make them usable.
+"""Decision which columns are used as features, left out or doubtful, and which fixes make them usable.
 
-A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or
-divided into finer classes.
+A feature is doubtful if it contains the sensitive column in another form (copied, rescaled, recoded or
+divided into finer classes).
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
@@ -66,7 +66,7 @@ def choose_features(
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     notes
-        List to which notes are added: on features that are left out, and on the coding of truth values.
+        List to which notes on omitted features and on the coding of truth values are added.
     """
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
@@ -201,7 +201,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
-    """Explain why a column can't serve as a feature; return None if it can.
+    """Explain why a column can't be a feature. Return None if it can.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def exclusion_reason(values: pd.Series) -> str | None:
 
 
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
-    """Yield each pair ``(feature, sensitive column)`` of which the feature determines the other column."""
+    """Yield each pair ``(feature, sensitive column)`` where the feature determines the sensitive column."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
         if determines(values, s):
             yield str(name), str(column)
@@ -309,12 +309,12 @@ def a_few(n: int) -> np.ndarray:
 
 
 def absolute_correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the absolute correlation of two columns (n,), in [0, 1]; it is 0 if one column is constant."""
+    """Return the absolute correlation of two columns (n,), in [0, 1], or 0 if one column is constant."""
     return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
 def varies(values: pd.Series) -> bool:
-    """Return whether a column has more than one value; a missing cell counts as a value."""
+    """Return whether a column has more than one value, where a missing cell is also a value."""
     return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
 
 
@@ -331,7 +331,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Return the absolute rank correlation, in [0, 1]; it is 0 if either column is constant."""
+    """Return the absolute rank correlation, in [0, 1], or 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
     other_ranks = sensitive.rank().to_numpy(dtype=float)
     if ranks.std() == 0 or other_ranks.std() == 0:

@@ -163,7 +163,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _why_not_usable(values: pd.Series) -> str:
-    """Explain why fairdash does not use a column without a role; return "" if it uses the column."""
+    """Explain why fairdash does not use a column without a role. Return "" if it uses the column."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they contain row numbers"
     known = values.dropna()

@@ -29,7 +29,7 @@ import pandas as pd
 
 WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
-#: Pattern of a decimal number; `mark` stands for the decimal mark.
+#: Pattern of a decimal number, in which `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
 #: Pattern of numbers such as 1.234 or 1,234, whose mark may be a decimal mark or a thousands separator.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
@@ -39,7 +39,7 @@ LEADING_ZERO = r"[+-]?0[0-9].*"
 _SPACES = " '’\u00a0\u2009\u202f"
 THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
-#: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
+#: Pattern of a grouped number. `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
 #: Patterns of numbers that are unambiguous, because they contain both marks, or the same mark twice.
 SURELY_GROUPED = (
@@ -373,7 +373,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # Because of the added 1e-9, a band such as “over 25” comes after the number 25.
+        # The added 1e-9 places a band such as “over 25” after the number 25.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -392,7 +392,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
-    """Convert text to lower case and remove accents; if `umlauts` is true, umlauts become ae, oe and ue.
+    """Convert text to lower case and remove accents. If `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')

@@ -1,8 +1,8 @@
 """Recognition of the meaning of column headers with lists of words in six languages (``header_words.json``).
 
 A phrase has one or more words. A header matches a phrase if it contains all words of the phrase, in any
-order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored; ä and ae are
-equal. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
+order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored, and ä equals
+ae. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
 order. A compound of a word for age and a word for a person or a thing, such as ``ageph`` or ``Kundenalter``,
 is split if both words are known. Other words that contain "age", such as ``mileage``, do not match.
 
@@ -36,7 +36,7 @@ _SMALL = frozenset(
 #: Minimum number of letters of a phrase that is searched for in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims. A header expresses at most one of these concepts: the concept whose phrases contain the
+#: Concepts of claims. A header expresses at most one of them, namely the concept whose phrases contain the
 #: most words of the header.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
 #: Concepts that are a combination of others. A header about an age and a person, for example, is about a
@@ -129,13 +129,13 @@ def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) ->
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header; a compound such as "ageph" is split."""
+    """Return the words of a header. A compound such as "ageph" is split."""
     return tuple(part for word in words_in_order(header) for part in _split_age(word))
 
 
 @cache
 def _split_age(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and the word for the person or thing; keep other words whole.
+    """Split a word such as "ageph" into "age" and the word for the person or thing. Keep other words whole.
 
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
@@ -161,7 +161,7 @@ def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return two sets of words without endings: words for an age, and words for persons and things."""
+    """Return the set of words for an age, and the set of words for persons and things, without endings."""
 
     def single(concept: str) -> set[str]:
         return {

@@ -36,8 +36,8 @@ MAX_ROWS = 8000
 _MIN_ROWS = 300
 _MAX_LEVELS = 100
 _FOLDS = 2
-#: Minimum share of the target's order that a suspect column explains alone.
-#: Minimum ratio of this share to the share that all columns explain together.
+#: A suspect column explains alone at least a share `_MUCH` of the target's order, and at least `_MOST` times
+#: the share that all columns explain together.
 _MUCH, _MOST = 0.3, 0.7
 #: When the target is known, the other columns still explain a share of a cause, but nothing of a column that
 #: was computed from the target. A formula gives the expected share, which is capped at 0.5. A column is
@@ -56,9 +56,8 @@ _MANY_ZEROS, _MIN_ALONE_OF_ZEROS, _ALONE_OF_ZEROS, _ADDED_WITH_OTHERS = 0.5, 0.1
 #: A column was computed from the target and other columns if all columns together explain nearly all
 #: variance, and much more than the sum of what this column and what the other columns explain.
 _NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
-#: Minimum excess of the share of the variance of counts that a suspect column explains over the share that
-#: causes can explain.
-#: Minimum excess in standard errors.
+#: The share of the variance of counts that a suspect column explains exceeds the share that causes can
+#: explain by at least `_ABOVE_CHANCE`, and by at least `_ERRORS` standard errors.
 _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Maximum number of candidates for the slow tests.
 _MAX_CANDIDATES = 4
@@ -118,7 +117,7 @@ def find_suspects(
     beside: Iterable[str] = (),
     group: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the suspects: first columns with averages of the target, then others by decreasing strength.
+    """Return the suspects, first columns with averages of the target and then others by decreasing strength.
 
     Parameters
     ----------
@@ -270,8 +269,8 @@ class _Trees(NamedTuple):
 def _explainable_share(y: pd.Series) -> float | None:
     """Return the share of the variance of counts that causes can explain because it is not Poisson noise.
 
-    The result is None if the numbers are not counts of rare events: 0 must be at least as frequent as 1, and
-    1 at least as frequent as 2.
+    The result is None if the numbers are not counts of rare events. In such counts, 0 is at least as frequent
+    as 1, and 1 at least as frequent as 2.
     """
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:

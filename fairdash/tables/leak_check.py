@@ -37,7 +37,8 @@ class DataCheck:
     n
         Number of rows.
     findings
-        Findings: first the certain leaks, then the suspects. Suspects are sorted from strongest to weakest.
+        Findings, first the certain leaks and then the suspects. Suspects are sorted from strongest to
+        weakest.
 
     Examples
     --------

@@ -58,12 +58,12 @@ _MAX_OF_NEIGHBOURS = 2.5
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum numbers of steps and of rows in a column that contains the rounded target.
-#: Minimum number of target values per step.
+#: A column with the rounded target has at least `_MIN_STEPS` steps and `_MIN_ROUNDED` rows. A step is at
+#: least `_FINER` times as large as the finest step of the target.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Minimum range of the rounding errors, as a share of a step.
-#: Maximum distance of their distribution from the uniform distribution.
-#: Rounding errors are uniform over exactly one step. Other noise hardly ever is.
+#: Unlike other noise, rounding errors are uniform over exactly one step. Their range must be at least a share
+#: `_WHOLE_STEP` of a step, and the distance of their distribution from the uniform distribution below
+#: `_MAX_DISTANCE`.
 _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
 #: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
@@ -78,7 +78,7 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature reveals the target; return None if it does not.
+    """Explain how a feature reveals the target. Return None if it does not.
 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
     coarser version of the target. A feature also reveals the target's zeros if they coincide with its zeros,

@@ -38,7 +38,7 @@ NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
-#: For each pricing target: its title, the concept of the numerator, and the concept of the denominator.
+#: Title, concept of the numerator and concept of the denominator of each pricing target.
 _MADE_OF: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("Claim frequency", "claim_count", "exposure"),
     "severity": ("Claim severity", "claim_cost", "claim_count"),
@@ -56,7 +56,9 @@ class Suggestion:
         Column whose name best suits a target, or None.
     sensitive
         Column whose name best suits a sensitive column. Numeric columns are preferred to columns with
-        classes. Empty if no name suits. features Other columns that may be predictive.
+        classes. Empty if no name suits.
+    features
+        Other columns that may be predictive.
     weight
         Numeric column whose name means exposure, or None.
     prediction
@@ -65,7 +67,7 @@ class Suggestion:
     row_id
         Column of row identifiers with distinct values, or None.
     rate
-        Whether to divide the target by the exposure: true if there is an exposure, and the target contains
+        True to divide the target by the exposure. It is true if there is an exposure and the target contains
         counts or totals.
     left_out
         Map from each column that is no suitable feature to the reason.
@@ -74,7 +76,7 @@ class Suggestion:
     parts_of_price
         Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies or people, if they have several rows; else None.
+        Column that identifies policies or people with several rows, or None.
     """
 
     target: str | None
@@ -103,7 +105,7 @@ class Suggestion:
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a ratio of two columns, with the denominator as row weight.
+    """Target for pricing, which is a ratio of two columns, with the denominator as row weight.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ class PricingTarget:
     title
         Name for readers.
     target, weight
-        Names of the columns: `target` is divided by `weight`.
+        Names of the columns. `target` is divided by `weight`.
     fixes
         Fixes that the target requires. For a severity, a fix leaves out rows without claims.
     """
@@ -134,9 +136,9 @@ def suggest_roles(
     """Suggest roles for columns whose names contain known words.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
-    columns, identifiers of policies or rows, and columns that become known only with the target. These last
-    columns describe claims, reveal the target or its zeros, give the start or end of the exposure, or are
-    parts of the target or of the prediction.
+    columns, identifiers of policies or rows, and columns that become known only with the target. Such columns
+    describe claims, reveal the target or its zeros, give the start or end of the exposure, or are parts of
+    the target or of the prediction.
 
     Parameters
     ----------

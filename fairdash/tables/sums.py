@@ -45,22 +45,20 @@ _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
 _MAX_FEE = 0.25
 #: Minimum number of distinct values in at least one part. Relativities have only one value per level.
 _MIN_VALUES = 30
-#: Minimum share of rows that agree with a sum, among all rows.
-#: Minimum share among the rows in which a part differs from its median.
+#: At least a share `_MIN_CONFIRMED` of all rows must agree with a sum. Among the rows in which a part differs
+#: from its median, the share must be at least `_MIN_CONFIRMED_OF_PART`.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
 #: Steps to which amounts may be rounded.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Maximum number of rows in the sample.
-#: Maximum number of additional rows per column, in which the column differs from its median.
-#: Maximum number of columns.
+#: The sample has at most `_MAX_ROWS` rows and `_MAX_COLUMNS` columns. For each column, at most
+#: `_MAX_ROWS_OF_PART` rows are added in which the column differs from its median.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
 #: Minimum number of rows of the sample in excess of the number of columns.
 _MIN_ROWS = 50
-#: Share of rows that remain in each round of a robust fit. The fit leaves out rows that do not agree with the
-#: sum, such as manual corrections.
-#: Number of rounds.
+#: A robust fit has `_ROUNDS` rounds, and keeps a share `_KEPT_SHARE` of the rows in each of them. It leaves
+#: out rows that do not agree with the sum, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
 #: Maximum standard error of a coefficient. If it is larger, the total is rounded too coarsely to show whether
 #: the column is a part.

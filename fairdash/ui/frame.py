@@ -1,4 +1,4 @@
-"""Functions that all pages use: error messages in plain words, and one style of charts."""
+"""Functions for all pages, with error messages in plain words and one style of charts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def theme() -> Theme:
     return theme_of(dark=st.context.theme.type == "dark")
 
 
-#: Session key of the file format for saved charts: "PNG" or "SVG".
+#: Session key of the file format for saved charts ("PNG" or "SVG").
 PICTURE_FORMAT = KEY("picture-format")
 
 
@@ -112,7 +112,7 @@ def picture_format() -> str:
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
-#: Style of presentation mode: no sidebar, and text of at least 18 px.
+#: Style of presentation mode, without a sidebar and with text of at least 18 px.
 PRESENTED = """<style>
 html { font-size: 21px; --presented: 1rem }
 h1 { font-size: 1.6rem !important; padding: 0 !important }

@@ -1,4 +1,4 @@
-"""Parts of the pages for learning: the lesson, and “Which method?”."""
+"""Parts of the pages for learning, which are the lesson and “Which method?”."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ KEY = Keys(__file__)
 RECAP = "recap"
 #: Glossary terms of each scene, which is one screen of the lesson.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
-#: Style for a lecture hall: larger text than in presentation mode on other pages, and titles twice as large
-#: as the text.
+#: Style for a lecture hall, with larger text than in presentation mode on other pages, and titles twice as
+#: large as the text.
 _LECTURE_STYLE = f"""<style>html:root {{ font-size: {LECTURE_TEXT_SIZE}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
 #: Print style, which hides the app's sidebar, header and checkboxes.

@@ -37,8 +37,7 @@ KEY = Keys(__file__)
 Pictures = list[dict[str, Any]]
 
 
-#: Share of the window's height for a picture.
-#: The same share in presentation mode, where text is larger.
+#: Share of the window's height for a picture. It is smaller in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
 LECTURE_TEXT_SIZE = 24

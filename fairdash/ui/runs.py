@@ -90,11 +90,9 @@ RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
 CHOSEN = KEY("chosen")
-#: Session key of the data set by which runs are filtered.
-#: Session key of the displayed page of the list of runs.
+#: Session keys for the data set by which runs are filtered and for the displayed page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: Session key of the message about the last imported run.
-#: Session key of the number of imports.
+#: Session keys for the message about the last imported run and for the number of imports.
 IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
 #: Maximum number of runs in one chart. With more runs, the lines would be hard to distinguish.
 MAX_COMPARED = 6

@@ -174,7 +174,7 @@ def choose(
     key
         Key of the control, which differs from `name` if two controls share a parameter.
     place
-        Container for the control: a column or the page.
+        Container for the control, which is a column or the page.
 
     Returns
     -------

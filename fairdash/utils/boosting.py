@@ -20,8 +20,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 Array = NDArray[np.float64]
 
-#: A table is wide if its columns together have more bins than this number.
-#: Minimum number of bins per column in a wide table.
+#: A table is wide if its columns together have more than `_MAX_BINS_A_NODE` bins. In a wide table, a column
+#: has at least `_MIN_BINS` bins.
 _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 
 

@@ -126,7 +126,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
-    """Return two classes as 0 and 1, (n,), and more classes as columns of 0 and 1, (n, k), or codes, (n,).
+    """Return two classes as 0 and 1 (n,), and more classes as columns of 0 and 1 (n, k) or as codes (n,).
 
     No classes are merged, and missing values become NaN.
     """

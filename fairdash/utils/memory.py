@@ -1,8 +1,8 @@
 """Memory limits for a process, so that one table or run cannot exhaust the machine.
 
-The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes; the default is half of the machine's or
-container's memory. The limit applies only on Linux, where an allocation beyond the limit fails at once. It
-does not apply on machines with a GPU, because GPU drivers reserve very large address spaces.
+The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes. The default is half of the memory of the machine
+or container. The limit applies only on Linux, where an allocation beyond the limit fails at once. It does not
+apply on machines with a GPU, because GPU drivers reserve very large address spaces.
 """
 
 from __future__ import annotations

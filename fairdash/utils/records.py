@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-#: Largest whole number that arrays can store; fairdash never writes larger numbers.
+#: Largest whole number that arrays can store. fairdash never writes larger numbers.
 MAX_WHOLE = 2**63 - 1
 
 

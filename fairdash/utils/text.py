@@ -134,7 +134,7 @@ def p_equals(value: float) -> str:
 
 
 def label(name: str, unit: str) -> str:
-    """Return an axis title: the name, and the unit in brackets if there is one."""
+    """Return an axis title from the name and, in brackets, the unit (if there is one)."""
     return f"{name} ({unit})" if unit else name
 
 

@@ -29,8 +29,8 @@ from fairdash.utils.text import counted, few
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
 #: Pattern of functions that convert a column to a factor.
-#: Pattern of a level in the notation of patsy and formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
+#: Pattern of a level in the notation of patsy and formulaic.
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
 #: Pattern of an interval after a column's name. R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
@@ -42,7 +42,7 @@ class LinearModel(NamedModel):
     Attributes
     ----------
     terms
-        List of coefficients; each coefficient has a list of factors by which it is multiplied.
+        List of coefficients, each with a list of the factors by which it is multiplied.
     undo
         Inverse of the link function.
     """
@@ -69,7 +69,7 @@ class LinearModel(NamedModel):
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; raise an error if a number is missing."""
+        """Return sentences on levels that the file doesn't list. Raise an error if a number is missing."""
         lacking = [
             column
             for each, column in zip(self.inputs, self.columns, strict=True)

@@ -28,7 +28,8 @@ LINKS: tuple[Link, ...] = ("auto", "identity", "log")
 
 #: First words of a note that is shown before the results of an audit.
 DIFFERS = "The model's price differs"
-#: Maximum size of a model's file in bytes, maximum number of inputs, and maximum time per request in seconds.
+#: A model's file has at most `MAX_BYTES` bytes and `MAX_INPUTS` inputs. A request takes at most
+#: `MAX_SECONDS`.
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
 #: Maximum memory in bytes of the process that opens a model's file.
 MAX_MEMORY = 6 * 10**9
@@ -39,7 +40,7 @@ _NO_PICKLE = (
     "fairdash never loads pickles, because a pickle can run any program."
 )
 _ITS_PRICES = "Compute the prices with the model's own software, and audit a column of these prices."
-#: Kinds of files that are not supported: the first bytes, a description, and what to do instead.
+#: Kinds of files that are not supported, each with its first bytes, a description and advice.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (
@@ -207,7 +208,7 @@ class NamedModel:
     Attributes
     ----------
     kind, objective, size
-        In words: type of the file, objective of the fit, and number of trees or terms.
+        Type of the file, objective of the fit, and number of trees or terms, in words.
     inputs
         Inputs of the model, in order.
     outputs
@@ -215,7 +216,7 @@ class NamedModel:
     link
         ``"log"`` if the outputs are logarithms of the price, else ``"identity"``.
     is_price
-        Whether the output is certainly a price, and not a logarithm of it.
+        True if the output is certainly a price, and not the logarithm of a price.
     response
         Scale of the output, in words.
     open

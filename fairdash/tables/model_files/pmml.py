@@ -144,7 +144,7 @@ class PmmlModel(LinearModel):
         return _INVERSE[name]
 
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
-        """Return the levels of each input in the data dictionary; some may have no coefficient."""
+        """Return the levels of each input in the data dictionary. Some may have no coefficient."""
         levels_of = {}
         for each in root.iter("DataField"):
             name = each.get("name", "")

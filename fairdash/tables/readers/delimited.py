@@ -1,4 +1,4 @@
-"""Reader of delimited text: it detects the delimiter, checks all rows, and stores their line numbers."""
+"""Reader of delimited text, which detects the delimiter, checks all rows, and stores their line numbers."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from fairdash.utils.text import counted
 DELIMITERS = (",", ";", "\t", "|")
 
 #: Number of characters in which the delimiter is searched.
-#: Maximum number of cells that are split at a time.
 _SAMPLE = 2**18
+#: Maximum number of cells that are split at a time.
 _CELLS_AT_ONCE = 500_000
 #: Encodings in which the bytes of line ends and delimiters never occur inside other characters.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
@@ -201,7 +201,7 @@ def cut_plain(
     """Split a text without quotes like :func:`cut`, but ten times as fast, because each line is a row.
 
     The result is None if pyarrow is not installed or the text may contain quotes. The result is also None if
-    a row has more or fewer cells than the header; :func:`cut` then reports the problem.
+    a row has more or fewer cells than the header. Then :func:`cut` reports the problem.
     """
     if not has("pyarrow"):
         return None
@@ -275,7 +275,7 @@ def cut(
     lines : array of int64, shape (n,)
         Line of the file on which each row begins; the first line is 1.
     notes
-        Sentences on skipped lines: empty lines, and rows above and below the table.
+        Sentences on skipped lines, that is, empty lines and rows above and below the table.
 
     Raises
     ------

@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Encodings that Python supports, and that tables never use.
+#: Encodings of Python that are never used for tables.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -98,7 +98,7 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # escapes.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # A text may begin with the letters ORC, too, but only an ORC file begins and ends with them.
+        # A text may also begin with the letters ORC, but only an ORC file begins and ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)

@@ -68,7 +68,7 @@ def is_workbook(names: Sequence[str]) -> bool:
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the sheet that the user selected, or else the first visible sheet.
+    """Read one sheet of a workbook, which is the sheet that the user selected or the first visible sheet.
 
     The header is the first row that is neither empty nor a title.
 

@@ -21,9 +21,8 @@ from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
 #: Pattern of a cell between spaces, which is a quoted string or a string without spaces.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check.
-#: Minimum share of lines with the same number of cells.
-#: Minimum number of numeric columns.
+#: Spaces separate columns if at least a share `_AGREEING` of the first `_LINES` lines have the same number of
+#: cells, and at least `_MIN_NUMBERS` columns are numeric.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
 #: Minimum share of numbers below the label of a numeric column.
 _NUMBERS = 0.9

@@ -17,9 +17,8 @@ PARQUET_MARK = b"PAR1"
 #: Memory in bytes that the reading of a table may use on any machine. On a large machine, the limit is
 #: higher.
 MAX_MEMORY = 1_500 * 10**6
-#: Minimum memory in bytes per cell, for the cell, its number and its copy in the table. Strings and missing
-#: cells need more memory.
-#: Minimum memory in bytes per row, for the row number and the line number.
+#: A cell, its number and its copy in the table need at least `_PER_CELL` bytes of memory. The row number and
+#: the line number of a row need `_PER_ROW` bytes. Strings and missing cells need more memory.
 _PER_CELL, _PER_ROW = 24, 16
 
 

@@ -1,6 +1,6 @@
-"""Reader of R's files: it reads one data frame of an ``.rda`` file, or the data frame of an ``.rds`` file.
+"""Reader of R's files, which reads one data frame of an ``.rda`` file or the data frame of an ``.rds`` file.
 
-If the library rdata does not know the class of an object, it ignores the class: 64-bit integers, for example,
+If the library rdata does not know the class of an object, it ignores the class. For example, 64-bit integers
 become floats with wrong values. Therefore this module has a constructor for every class that it supports.
 Columns of other classes are left out, and a note names them.
 """
@@ -54,7 +54,7 @@ class _Frame(NamedTuple):
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected data frame, or else the first.
+    """Read the selected or else the first data frame of an unpacked ``.rda`` or ``.rds`` file.
 
     Raises
     ------

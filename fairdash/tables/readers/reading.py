@@ -1,4 +1,4 @@
-r"""Entry point of the readers: it unpacks archives, detects the format, and reports on the reading.
+r"""Entry point of the readers, which unpacks archives, detects the format, and reports on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()
@@ -119,8 +119,8 @@ def read_table(
         See :class:`~fairdash.tables.readers.report.ReadingOptions`. fairdash detects the value of an option
         that you omit, and reports it.
     columns
-        Columns to read, which saves time and memory; None for all columns. This applies only to Parquet
-        files. From files in other formats, all columns are read.
+        Columns to read, or None for all columns. Fewer columns save time and memory. This applies only to
+        Parquet files. From files in other formats, all columns are read.
 
     Returns
     -------

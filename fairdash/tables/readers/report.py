@@ -1,4 +1,4 @@
-"""Options for reading a file, messages on the progress, and the report on the result."""
+"""Options for reading a file, messages on progress, and the report on the result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ReadingOptions:
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
-        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
+        True to add numbers to repeated names. The second ``age`` becomes ``age (2)``.
     header_row
         Line of a text, or row of a sheet, with the names of the columns. All lines above it are ignored.
     keep_below
@@ -100,7 +100,7 @@ class ReadingReport:
     missing_marks
         Strings that mean a missing cell, in addition to the empty cell.
     missing_found
-        Map from these texts to numbers of cells; ``""`` is the empty cell.
+        Map from these strings to numbers of cells, where ``""`` is the empty cell.
     units
         Map from columns to the currency or percent sign in their cells.
     renamed

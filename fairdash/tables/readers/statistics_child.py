@@ -21,7 +21,7 @@ import pandas as pd
 #: counts periods from 1960.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
-#: Formats that the parser does not support: dates and times of SAS, and periods of SPSS.
+#: Formats that the parser does not support, namely dates and times of SAS and periods of SPSS.
 _SAS_DATES = re.compile(
     r"(?:MONYY|YYMM|MMYY|YYQ|YYWEEK|WORDDAT|WEEKDAT|NLDATE|EURDF(?!DT)|JUL|PDJUL|QTR|YEAR|WEEK[UVW]|MINGUO)"
 )
@@ -246,7 +246,7 @@ def _plain(values: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # In SAS, Stata and SPSS files, a missing text is an empty text.
+    # In SAS, Stata and SPSS files, a missing string is an empty string.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

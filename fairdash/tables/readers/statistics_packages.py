@@ -1,4 +1,4 @@
-"""Reader of SAS, Stata and SPSS files: pyreadstat converts them to Parquet in a separate process."""
+"""Reader of SAS, Stata and SPSS files, which pyreadstat converts to Parquet in a separate process."""
 
 from __future__ import annotations
 

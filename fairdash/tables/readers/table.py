@@ -22,12 +22,12 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Rename
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
 
-#: Smallest integer that a 64-bit float can't tell from the next integer. From here on, different identifiers
-#: may become equal.
+#: Smallest integer that is equal to the next integer as a 64-bit float. From this integer on, different
+#: identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Number of non-empty rows at the start of a file in which the header is searched.
-#: Number of rows at its end in which totals and notes are searched.
+#: The header is searched in the first `ROWS_ABOVE` non-empty rows of a file. Totals and notes are searched in
+#: its last `ROWS_BELOW` rows.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: Words with which a note may begin, in lower case and without accents.
@@ -339,7 +339,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Count the rows at the end that are not part of the table: totals, and notes, such as a source.
+    """Count the rows at the end that are not part of the table, such as totals and notes on a source.
 
     Parameters
     ----------

@@ -361,7 +361,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return column roles for a run: the audit's roles or, for columns without one, the table's roles."""
+    """Return column roles for a run, from the audit or, for columns without a role there, from the table."""
     names = [str(name) for name in table]
     # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None

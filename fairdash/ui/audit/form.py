@@ -46,7 +46,7 @@ _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its 
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
 #: Session key for the id of the data that were in use when the user asked to audit a new table.
 _DATA_BEFORE_OWN_TABLE = KEY("own")
-#: Data sets with prices: the policies of the example, and simulated policies, which need no download.
+#: Data sets with prices, which are the policies of the example and simulated policies (no download).
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
@@ -149,7 +149,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return the audit's options for a model: {} if the price is a column, None if the file is missing."""
+    """Return the audit's options for a model, {} if the price is a column, or None if the file is missing."""
     # A model is allowed only with an uploaded table, because its file is deleted at the end of the table's
     # retention period.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):

@@ -83,7 +83,7 @@ def fixes_key(key: str) -> str:
 
 NO_COLUMN = "None"
 EQUAL_WEIGHTS = "None: all rows have equal weight"
-#: Roles that at most one column can have: name in Roles, title, label for no column, and help text.
+#: Roles that at most one column can have, with name in Roles, title, label for no column, and help text.
 OPTIONAL_ROLES = (
     (
         "weight",
@@ -127,9 +127,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # Session key of the target's selectbox.
-    # Session key of the chosen pricing target, with the number of clicks on such targets. A new number resets
-    # the dependent widgets.
+    # The session stores the chosen pricing target with the number of clicks on such targets. A new number
+    # resets the widgets that depend on the target.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 

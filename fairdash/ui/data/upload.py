@@ -30,10 +30,9 @@ from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
-#: Session key of the hashes of the session's uploaded files.
-#: Session key of the number of deleted files.
+#: Session keys for the hashes of the session's uploaded files and for the number of deleted files.
 UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
-#: Retention periods of a file in days; None means until the user deletes the file.
+#: Retention periods of a file in days. None means until the user deletes the file.
 RETENTION_DAYS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, also after decompression, "
@@ -229,7 +228,7 @@ def _forget(digest: str) -> None:
 
 FOUND = "as found"
 NO_MARK = "none"
-#: Options for reading a text file: name, title and choices.
+#: Options for reading a text file, with name, title and choices.
 TEXT_OPTIONS: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
     ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
     (

@@ -66,8 +66,8 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: Measures of the first chart, whose scale is from 0 to 1.
-#: Measures of the second chart, whose scale is logarithmic.
+#: Measures of the two charts. The scale of the first chart is from 0 to 1, and that of the second chart is
+#: logarithmic.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
@@ -99,7 +99,7 @@ def show_dots(values: pd.DataFrame) -> None:
 
 
 def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Describe the dots of Fair HGR in words: for each measure, our value and the paper's value."""
+    """Describe the dots of Fair HGR in words, with our value and the paper's value of each measure."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()

@@ -227,7 +227,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """Compare the estimates with the true value in sentences."""
+    """Return sentences that compare the estimates with the true value."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
