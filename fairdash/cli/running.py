@@ -146,7 +146,7 @@ def confirm(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Use the holdout rows, once, to confirm the selected point.
+    """Use the holdout rows once to confirm the selected model.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def report(
     Parameters
     ----------
     method
-        Method of the path; by default the first fair method.
+        Method in the report; by default the first fair method.
     lam
         Weight λ, trained or between trained weights; by default a middle weight.
     against

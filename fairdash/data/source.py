@@ -1,4 +1,4 @@
-"""Descriptions from which a data set can be loaded again. They are short, and are stored as JSON.
+"""Recipes from which data sets can be loaded again. They are short, and are stored as JSON.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -39,7 +39,7 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """Description of a data set, from which all machines with the same files load the same data.
+    """Recipe of a data set, from which all machines with the same files load the same data.
 
     Parameters
     ----------

@@ -46,9 +46,9 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
 def confirm_run(
     run: Run, *, method: str, lam: float, objective: str | None = None, owner: str
 ) -> Confirmation:
-    """Confirm a selected point on a run's holdout rows, and store the result.
+    """Confirm a selected point (a method at a weight λ) on a run's holdout rows, and store the result.
 
-    If the same point has already been confirmed, the stored result is returned. The parameters are those of
+    If this point has already been confirmed, the stored result is returned. The parameters are those of
     :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective of the training is used.
 
     Raises

@@ -79,7 +79,7 @@ def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> 
     """Return the owner's newest job of one kind whose specification meets a condition, or None."""
     candidates = []
     for job in jobs_of(kind, owner=owner):
-        # A damaged job is treated as if it did not meet the condition.
+        # A damaged job does not meet any condition.
         with suppress(RunError):
             if is_it(job.spec):
                 candidates.append((job.spec.created, job.id, job))

@@ -1,6 +1,6 @@
 """Progress and outcome of a job. The process of the job writes the state, and pages read it.
 
-<job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
+<job>/status.json progress or outcome of the job, with its own hash (:mod:`fairdash.storage.bundle`)
 
 The queue knows whether a job is waiting or running (:mod:`fairdash.jobs.queue`). A file in the folder of the
 job shows that it has to stop (:mod:`fairdash.jobs.cancellation`).

@@ -143,7 +143,7 @@ class Job(Generic[Spec]):
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; raise a RunError if the owner has no job with this id.
 
-        If `owner` is None, the job may belong to any owner, which worker processes and deletions need. Pages
+        If `owner` is None, the job may belong to any owner. Worker processes and deletions need this. Pages
         and commands pass an owner.
         """
         self.id = job_id

@@ -132,10 +132,10 @@ def changed(current: Mapping[str, str], recorded: bytes) -> list[str]:
 
     Parameters
     ----------
-    there
+    current
         Map of names to current hashes.
-    noted
-        Text written by :func:`sealing`. If the text is unreadable, all files are reported as changed.
+    recorded
+        Text from :func:`sealing`. If it is unreadable, only ``sha256.json`` is reported as changed.
     """
     try:
         hashes = json.loads(recorded)

@@ -1,4 +1,4 @@
-"""Panel for simulated data (a “scene”): controls stored in the address, a sentence, a picture, and estimates.
+"""Panel for simulated data (a “scene”) with controls, whose values are in the address, and estimates.
 
 The panel also has buttons for scenes on which an estimator fails.
 """

@@ -96,7 +96,7 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_reference(comparison: Comparison) -> None:
-    """Show buttons to compare with the slider's current point, or with the standard model again."""
+    """Show buttons to compare with the slider's current model, or with the standard model again."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
@@ -124,7 +124,7 @@ def go_to(method: str, lam: float) -> None:
 
 
 def keep(point: ModelKey) -> None:
-    """Use this point as the reference of the comparison."""
+    """Use this point (a method at a weight λ) as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
     else:
@@ -132,7 +132,7 @@ def keep(point: ModelKey) -> None:
 
 
 def _point_a(front: Front) -> ModelKey:
-    """Return the reference point from the address, or else the standard model."""
+    """Return the reference model from the address, or else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -354,7 +354,7 @@ GOALS = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask for a requirement, describe the best point that meets it, and show a button to select it."""
+    """Ask for a requirement, describe the best model that meets it, and show a button to select it."""
     path = comparison.front.validation
     if path.empty:
         st.info(
@@ -384,7 +384,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the selected point, True if it meets the requirement, and the requirement in words."""
+    """Return the selected model, True if it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if kind_of_goal == GOALS[0]:
