@@ -110,8 +110,7 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         codes, levels = pd.factorize(values)
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
-        # A missing cell has the code -1. As an index, -1 selects the last element of `place`, which is also
-        # -1.
+        # A missing cell has the code -1. As an index, -1 selects the last element of `new_code`, which is -1.
         new_code = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(

@@ -197,7 +197,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
-    """Return the problem (or "") and the hint for a column of dates with the fixes `ways`."""
+    """Return the problem (or "") and the hint for a column of dates with these `fixes`."""
     if any(_OF_DATES[way.kind][1] for way in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
         return (
