@@ -46,8 +46,8 @@ because splines of ranks do not follow a straight line into the tails.
 `jdcov` and `ccdcov` are also methods of networks and of `FairTariff`. Up to 32 features replace the n × n
 matrix of distances, so that the time of a training step is linear in the number of rows. `jdcov` covers
 combinations of up to three attributes. In the next table, the price of 4,000 new people rises with age for
-women and falls with age for men. The table gives the gap between the averages of ten bands of age by sex, and
-the mean squared error.
+women and falls with age for men. The column `gap` is the difference between the largest and the smallest
+average price over the combinations of ten bands of age and sex. The column `mse` is the mean squared error.
 
 {crossing}
 
@@ -58,11 +58,11 @@ with two classes, and with two numeric attributes.
 
 ## On the Trade-off page
 
-A run with two or three attributes shows the dependence on each attribute, on every crossing (“age × sex”) and
-on all attributes together. The dependence on a crossing is measured as the dependence on the product of the
-two attributes' ranks, which represents the effect of the combination alone. The dependence that you choose to
-show determines the initial position of the slider. If you choose a crossing, the page shows the average
-prediction for each combination of values.
+A run with two or three attributes shows the dependence on each attribute, on every combination of two
+attributes (“age × sex”) and on all attributes together. The dependence on a combination is measured as the
+dependence on the product of the two attributes' ranks. This product represents the effect of the combination
+alone. The dependence that you choose to show determines the initial position of the slider. If you choose a
+combination, the page shows the average prediction for each pair of values.
 
 ## Compared with Lee et al.
 
@@ -76,9 +76,9 @@ groups, divided by the variance of all predictions.
 The two studies differ. Our networks have other layers, another optimiser and fewer epochs, and they predict
 yearly rates weighted by exposure. The split follows the code of Lee et al., but the order of strata of equal
 size depends on the version of pandas. We compute the covariances on 6,000 of the validation policies. JdCov
-includes the dependence between region and gender, and the 6,000 policies have a different dependence between
-the two. Our λ applies to standardised columns, so compare the errors at equal CCdCov or JdCov. At equal
-values of CCdCov or JdCov, our error is slightly lower. Without a penalty, our error is also slightly lower.
+includes the dependence between region and gender, which is different among these 6,000 policies. Our λ
+applies to standardised columns. Compare the errors at equal CCdCov or JdCov, not at equal λ. At equal values
+of CCdCov or JdCov, our error is slightly lower. Without a penalty, our error is also slightly lower.
 """
 
 

@@ -62,16 +62,16 @@ def large_tables() -> list[str]:
         "settings with the settings of the older version 9ba3690: batches of 256 rows and 60 epochs (`python "
         "-m benchmarks.portfolio`). Both versions train the standard network and the spline network on the "
         f"same {sets['splits'].min():.0f} splits. Each cell gives the excess of the new error over the old "
-        "one, with a 95 % interval, for the standard network and for the points of the front at which the "
+        "one, with a 95 % interval. The columns refer to the standard network and to the models whose "
         "dependence is 75, 50 and 25 % of the standard network's. Tables with the same settings in both "
         "versions have an excess of 0.",
         "",
         markdown(pd.DataFrame({"data": portfolio["data"], **excess})),
         "",
-        "The next table gives three numbers per data set: the seconds per split on one core, the number of "
-        "default weights λ whose models show less dependence than the standard network and more than the "
-        "noise floor, and the point that the trade-off page shows first. This point is a position between "
-        f"the standard network (0 %) and the noise floor (100 %). {_beyond(openings)}",
+        "The next table gives the seconds per split on one core. “Weights between” is the number of default "
+        "weights λ whose models show less dependence than the standard network and more than the noise "
+        "floor. “Opening at” is the point that the trade-off page shows first, as a position between the "
+        f"dependence of the standard network (0 %) and the noise floor (100 %). {_beyond(openings)}",
         "",
         markdown(where),
         "",
@@ -92,7 +92,7 @@ def _beyond(openings: pd.Series) -> str:
     if outside.empty:
         return "For all tables, the page opens in the middle third."
     names = ", ".join(f"`{name}`" for name in outside)
-    return f"For these tables, the page opens outside the middle third: {names}."
+    return f"Only for {names}, the page opens outside the middle third."
 
 
 def seconds_by_rows() -> pd.DataFrame:
@@ -169,16 +169,14 @@ def page() -> str:
         "## Error at equal independence",
         "",
         "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). For each level, λ is "
-        "chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors equals the level (for "
-        "equalized residuals, the value of HGR_KDE). The choice of λ uses validation rows or test rows. If "
-        "the choice uses test rows, all methods are equally independent on these rows. The column `reached` "
-        "is the level that is reached on test rows. "
-        "The difference is "
-        "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
-        "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
-        "mini-batch of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per "
-        "step, which takes longer. The last column gives the seconds that one "
-        "core takes per model.",
+        "chosen so that dependence equals the level. Dependence is the mean excess of HGR_KDE and HGR_RDC "
+        "over their noise floors or, for equalized residuals, the value of HGR_KDE. The choice of λ uses "
+        "validation rows or test rows. If the choice uses test rows, all methods are equally independent on"
+        " these rows. The column `reached` is the level that is reached on test rows. The difference is the"
+        " error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
+        "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a mini-batch"
+        " of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per step, which "
+        "takes longer. The last column gives the seconds that one core takes per model.",
         "",
         markdown(equally_independent()),
         "",
@@ -246,10 +244,10 @@ def page() -> str:
         "## Speed of a stack",
         "",
         "The table compares two ways to train 40 models: together in one batch (a “stack”), or in a loop. "
-        "The loop is either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per "
-        "network, or fairdash's code training one model at a time. The arithmetic limit is the speed-up that "
-        "would result if the loop's matrix products ran at the rate of one large product and everything else "
-        "took no time.",
+        "The loop is written as in most public code, with torch.optim.Adam and one nn.Sequential per "
+        "network, or it is fairdash's code training one model at a time. The arithmetic limit is the "
+        "speed-up that would result if the loop's matrix products ran at the rate of one large product and "
+        "everything else took no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
@@ -351,8 +349,8 @@ def what_residuals_cost() -> str:
         "network's root mean squared error is "
         f"{lowest:.2f} in the lowest quarter of s and {highest:.2f} in the highest, where the target varies "
         "most. A model without s equalizes the residuals by raising the error to its highest level "
-        f"everywhere. The constant's root mean squared error is {target:.3f}, so this gives an error of "
-        f"({highest:.3f} / {target:.3f})² = {(highest / target) ** 2:.2f}."
+        f"everywhere. A constant prediction has a root mean squared error of {target:.3f}, so the "
+        f"error is ({highest:.3f} / {target:.3f})² = {(highest / target) ** 2:.2f}."
     )
 
 

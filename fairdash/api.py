@@ -61,9 +61,9 @@ def sweep(
         Ids in :data:`fairdash.training.methods.METHODS`; by default, the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
     lams
-        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights; the dependence of
-        their models is spread evenly between that of the standard model and the independence floor
-        (:mod:`fairdash.training.pilot`).
+        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot training, which finds eight weights. The
+        dependence of their models falls in even steps from that of the standard model to the independence
+        floor (:mod:`fairdash.training.pilot`).
     objective, n_splits, random_state, validation_share, device
         Same meaning as in :class:`fairdash.training.sweep.Sweep`.
     settings
@@ -81,19 +81,19 @@ def sweep(
         split contains the holdout rows, and their predictions are NaN.
     groups : (n,) array, optional
         Groups of rows, such as policies, which replace the groups of the data set. Group splits, and all
-        folds, keep the rows of a group together. Permutations exchange the sensitive values of whole groups.
+        folds, keep the rows of a group together. Sensitive values are permuted among whole groups.
     tune
-        Whether to tune learning rate and weight decay on validation rows before the sweep; the default is to
+        True to tune learning rate and weight decay on validation rows before the sweep; the default is to
         tune them if `settings` is None.
     tariff
-        Whether to fit tariffs (:class:`fairdash.FairTariff`), too, at λ = 0 and at the weights λ of the other
+        True to fit tariffs (:class:`fairdash.FairTariff`), too, at λ = 0 and at the weights λ of the other
         methods; the default is to fit tariffs if the loss has a log link.
     measures
         Ids of measures in :data:`fairdash.dependence.REGISTRY`; each measure becomes a column of the frame.
     importance
-        Whether to compute the permutation importance of every feature in every model.
+        True to compute the permutation importance of every feature in every model.
     references
-        Whether to train reference prices, which use s (:func:`references`), too. This training requires a
+        True to train reference prices, which use s (:func:`references`), too. This training requires a
         single sensitive attribute and at most 30,000 rows.
     progress
         Function that receives a :class:`fairdash.training.sweep.SweepProgress` with the current step in words
@@ -223,21 +223,21 @@ def references(
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
-    """Confirm the selected point of a sweep on its holdout rows.
+    """Confirm the selected model of a sweep on its holdout rows.
 
-    If a weight is selected by test results, these results are too good. The selection did not use the holdout
-    rows, so one test on the holdout rows is valid. The test uses models that were trained again on all other
-    rows. With 100,000 rows or more, the test uses the models of the first split. Only the first tested point
-    can be confirmed. You can test further points, but fairdash counts the tests. A repeated request returns
-    the earlier result.
+    If a weight is selected by test results, these results are optimistic. The selection did not use the
+    holdout rows, so one test on the holdout rows is valid. The test uses models that were trained again on
+    all other rows. With 100,000 rows or more, the test uses the models of the first split. Only the first
+    tested model can be confirmed. You can test further models, but fairdash counts the tests. A repeated
+    request returns the earlier result.
 
     Parameters
     ----------
     result
         Result of :func:`sweep`.
     method, lam
-        Selected point, which is a model trained at one weight λ, or a blend of two models; λ = 0 is the
-        standard model.
+        Selected model, which was trained at one weight λ or is a blend of two models; λ = 0 is the standard
+        model.
     objective
         Objective of the test; by default, the objective of the training.
 
@@ -249,7 +249,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     Raises
     ------
     OptionError
-        Raised if the sweep has no holdout rows or does not contain this point.
+        Raised if the sweep has no holdout rows or does not contain this model.
 
     Examples
     --------
@@ -366,18 +366,19 @@ def bench(
 ) -> pd.DataFrame:
     """Compare methods by their error at equal dependence, on the same splits.
 
-    Each method is trained at several weights λ. Validation rows determine where the dependence of the method
-    is 75, 50 and 25 % of the standard network's dependence, by linear interpolation between two weights. The
-    errors at these points are computed on test rows. Dependence is measured in three ways that no method
-    minimises: HGR_RDC, mutual information by nearest neighbours, and the largest difference between the
-    average predictions in ten bands of s. The floor of each measure is subtracted from its value.
+    Each method is trained at several weights λ. The points at which the dependence of a method is 75, 50 and
+    25 % of the standard network's are found on validation rows, by linear interpolation between two weights.
+    The errors at these points are computed on test rows. Dependence is measured in three ways, none of which
+    a method minimises. These measures are HGR_RDC, mutual information by nearest neighbours, and the largest
+    difference between the average predictions in ten bands of s. The independence floor of each measure is
+    subtracted from its value.
 
     Parameters
     ----------
     dataset
         Data set. With several sensitive columns, a measure is the largest of its values for the single
-        columns. Joint measures such as ``"gap_joint"`` use all columns as one vector, or the cells of the
-        crossed columns.
+        columns. Joint measures such as ``"gap_joint"`` use all columns as one vector, or all combinations of
+        their classes or bands.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or your
         classes in the form ``"module:Class"``; by default, all methods that accept the data.

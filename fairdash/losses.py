@@ -40,10 +40,10 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar from 0 to 1. The value 0 means that none of these functions of u is correlated with one of s,
-        and 1 means that a function of u equals a function of s. Even under independence, the value is above
-        0: about 0.24 for a batch of 256 rows and one column, and less for larger batches. Add λ times this
-        term to a loss that is divided by the constant model's loss.
+        A scalar from 0 to 1. At 0, none of these functions of u is correlated with one of the functions of s.
+        At 1, a function of u equals a function of s. Even under independence, the value is above 0: about
+        0.24 for a batch of 256 rows and one column, and less for larger batches. Add λ times this term to a
+        loss that is divided by the constant model's loss.
 
     Raises
     ------

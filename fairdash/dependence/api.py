@@ -20,7 +20,7 @@ from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
-#: Maximum number of values (8 bytes each) in memory at once; larger stacks are computed in pieces.
+#: Maximum number of values (8 bytes each) in memory at once; larger stacks of pairs are divided.
 _PIECE = 8_000_000
 #: Minimum average number of rows per distinct value of a discrete variable. With fewer rows per value, a
 #: table of counts is mostly noise.
@@ -54,8 +54,8 @@ def measure(
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
     groups : (n,) array, optional
-        Groups of rows, such as policies. Cross-fitting keeps each group in one fold, so that no group is used
-        for both fitting and evaluation. Groups have no other effect.
+        Groups of rows, such as policies. Cross-fitting keeps each group in one fold. The corrected
+        ``hgr_spline`` counts similar rows of a group as fewer rows. Other measures ignore groups.
     random_state
         Seed of measures that draw random numbers. The same seed gives the same value.
     **options
@@ -335,8 +335,8 @@ class Estimator:
         """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
 
         The weight stays with u, or moves with v if `weight_moves` is true. Weights that move relative to a
-        variable change its margin, so a shortcut must handle moving weights explicitly. The unweighted
-        shortcut is also invalid if groups of different sizes exchange values, which changes the margin of v.
+        variable change its weighted margin, so weights need a shortcut that accepts `weight_moves`. Without
+        weights, no shortcut is used if groups of different sizes are permuted, which changes v's margin.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         accepted = keywords(self.measure.load())
@@ -392,7 +392,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) contains each row once; exchanges of unequal groups repeat rows."""
+    """Return True if every order (B, n) contains each row once; orders of unequal groups may repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -409,7 +409,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     varying = Pairs(u, v).varying()
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # If there is one weighted row per combination of values, the rows are a distribution, not a sample.
+        # With at most one combination of values per row, the rows may list a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):

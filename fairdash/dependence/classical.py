@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from fairdash.errors import require_count
 from fairdash.utils.rounding import is_rounding
 
-#: Minimum distance of ranks from 0 and 1, because rounding could make the rank of a tiny weight 0 or 1.
+#: Minimum distance of a rank from 0 and from 1. Without this limit, rounding could give a row with a tiny
+#: weight the rank 0 or 1.
 _MIN_END_DISTANCE = 1e-12
 
 
@@ -89,8 +90,9 @@ def quantiles(
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Quantiles of the normal distribution: for a two-sided 95 % interval, a one-sided 95 % bound and a power of
-#: 80 %.
+#: `Z` is the quantile of the normal distribution for a two-sided 95 % interval.
+#: `Z_ONE_SIDED` is the quantile for a one-sided 95 % bound.
+#: `Z_OF_POWER` is the quantile for a power of 80 %.
 Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335729143
 
 
@@ -169,9 +171,9 @@ def _maximal_correlation(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each of K pairs, in nats.
 
-    Without ties, the value equals the value of scikit-learn's ``mutual_info_regression``. For tied values,
-    scikit-learn adds noise, so that its value depends on the order of the rows. This function counts the tied
-    rows instead (Gao et al., 2017, for discrete and mixed variables).
+    Without ties, the value equals the value of scikit-learn's ``mutual_info_regression``. scikit-learn adds
+    noise to tied values, so its result depends on the order of the rows. This function counts the tied rows
+    instead (Gao et al., 2017, for discrete and mixed variables).
 
     Parameters
     ----------
@@ -211,8 +213,8 @@ def _mutual_information(u: Array, v: Array, k: int) -> float:
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Radius within which rows are counted in one variable: just below the distance to the k-th neighbour. For
-    # tied rows, the radius is 0, so that equal rows are counted.
+    # Rows within this radius are counted in each variable. The radius is just below the distance to the k-th
+    # neighbour. It is 0 for tied rows, so that equal rows are counted.
     strict_radius = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
         of_v = _neighbours_within(v[:, 0], strict_radius)
@@ -226,7 +228,7 @@ def _mutual_information(u: Array, v: Array, k: int) -> float:
 
 def _neighbours_within(x: Array, radius: Array) -> Array:
     ordered = np.sort(x)
-    # Slightly smaller radii exclude rows at exactly the radius, which rounding could otherwise include.
+    # The radius is reduced slightly: without this, rounding could include rows at exactly the radius.
     low = np.searchsorted(ordered, x - radius * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + radius * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
@@ -298,8 +300,8 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Ind
     weight, the formula has b instead of a. The detection limit uses the larger of the two variances, just as
     a weighted permutation test takes the larger of two p-values. Without weights, the variance is 1 / n
     (Hotelling and Pabst 1936). The detection limit is not valid for a weight that depends on both u and v.
-    The products of a unit's rows are added before they are squared, so several rows of a unit with equal u
-    and v count as one row.
+    Products are summed over the rows of a unit before they are squared. Several rows of a unit with equal u
+    and v therefore count as one row.
 
     Parameters
     ----------

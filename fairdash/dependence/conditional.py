@@ -1,8 +1,8 @@
 """Conditional dependence of u on s given columns C, measured by the residuals of u and s.
 
 The test regresses u, and functions ψ of s, on C. Under conditional independence, the residuals of u and the
-residuals of ψ(s) are uncorrelated. Multiplying the residuals by functions of C reveals an effect whose sign
-changes with C and that would otherwise average to 0.
+residuals of ψ(s) are uncorrelated. If the sign of an effect changes with C, the effect may average to 0.
+Multiplying the residuals by functions of C reveals such an effect.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum numbers of weight functions of a numeric column and of a categorical column of C.
+#: `_WEIGHTS_OF_NUMBER` is the maximum number of weight functions of a numeric column of C.
+#: `_WEIGHTS_OF_LEVELS` is the maximum number for a categorical column of C.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
-#: Limits on products of functions of two columns: minimum rows per product, maximum number of products, and
-#: minimum number of rows in which two levels occur together. A mean over few rows is not normally
-#: distributed, and a single large |t| is harder to detect among many |t|.
+#: At most `_MAX_PAIRS` products of functions of two columns are used, and at most one per `_ROWS_A_PAIR`
+#: rows, because a single large |t| is harder to detect among many |t|. Both functions are nonzero in at least
+#: `_ROWS_IN_A_CELL` rows, because means over fewer are not normal.
 _ROWS_A_PAIR, _MAX_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Number of smooth functions ψ of each sensitive column, in addition to two indicators of extreme values.
 _SMOOTH = 4
-#: Share of the rows that an indicator marks at each end of s, because smooth functions miss steps at the
-#: ends.
+#: Share of the rows at each end of s that an indicator marks, because smooth functions miss steps there.
 _END_SHARE = 0.05
 #: Maximum number of rows used to fit the trees.
 TREE_ROWS = 20_000
@@ -58,7 +58,7 @@ _MIN_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test result and effect size for the dependence of u on s among rows with equal given columns.
+    """Test result and effect size: dependence of u on s among rows with equal values in the given columns.
 
     Attributes
     ----------
@@ -74,12 +74,12 @@ class ConditionalDependence:
         u given C. A size of 0 means that these functions predict nothing on held-out rows. A size of 1 means
         that these functions, together with C, predict u exactly.
     u_explained, s_explained
-        Shares, in [0, 1], of the variance of u, and of the smooth functions of s (on average), that C
-        explains on held-out rows. If `s_explained` is near 1, few rows with equal C differ in s.
+        Shares of variance, in [0, 1], that C explains on held-out rows: of u, and of the smooth functions of
+        s (mean). If `s_explained` is near 1, few rows with equal C differ in s.
     varies_with
-        Given column, or pair of columns such as "area and bonus", whose functions multiply the residuals in
-        the largest product. The dependence of u on s then varies with this column or pair of columns.
-        ``None`` if the largest product weights all rows equally.
+        Given column, or pair of columns such as "area and bonus", with which the dependence of u on s varies.
+        In the product with the largest |t|, functions of these columns multiply the residuals. ``None`` if
+        this product weights all rows equally.
     given
         Names of the given columns that take more than one value.
     regressions
@@ -119,7 +119,7 @@ def assess_conditional_dependence(
     n_draws: int = 1999,
     random_state: int | None = 0,
 ) -> ConditionalDependence:
-    """Test whether the mean of u depends on s among rows that are equal in the given columns C.
+    """Test whether the mean of u depends on s among rows with equal values in the given columns C.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ def assess_conditional_dependence(
         One or several sensitive columns; only their ranks are used. Text and categories are treated as
         classes, and each class is compared with all other rows.
     given : (n,) or (n, c) array, Series or DataFrame
-        The given columns C. Text, booleans and categories are treated as levels. Only the ranks of numbers
-        are used.
+        The given columns C. Text, booleans and categories are treated as levels. Of numeric columns, only the
+        ranks are used.
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
         Groups of rows, such as policies. Each group stays in one fold and counts as one unit.
     regression
-        ``"splines"``: ridge regression on splines of ranks, on means of levels and on products of two
+        ``"splines"``: ridge regression on splines of normal scores, means of levels and products of two
         columns. ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 random rows, for
         interactions of three or more columns.
     n_draws
@@ -169,9 +169,9 @@ def assess_conditional_dependence(
     needs rows with equal C and different s. If C predicts s well, such rows are rare. If C predicts u nearly
     exactly, the residual of u is mainly the error of the regression of u. The test concerns the mean of u.
     The test does not detect a link in which only the spread of u depends on s. The test also misses an effect
-    with more than a few waves along s, and an effect whose sign depends on three or more columns jointly but
-    not on any two of them. Levels of a category with fewer than five rows, and levels beyond the 300 most
-    frequent, are merged into one level.
+    with more than a few waves along s. It misses an effect whose sign depends on three or more columns
+    jointly but not on any two of them. Levels of a category with fewer than five rows, and levels beyond the
+    300 most frequent, are merged into one level.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def assess_conditional_dependence(
     )
     units = None if codes is None else as_groups(codes[residuals.rows], len(residuals.rows))
     weights, columns = weight_functions(table.of(residuals.rows))
-    # Only smooth ψ are multiplied by functions of C, because few rows of a level also have an extreme s.
+    # Only smooth ψ are multiplied by functions of C, because few rows of a level have an extreme value of s.
     base = residuals.psi * residuals.u[:, None]
     products = np.concatenate([base, *(base[:, residuals.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(residuals.smooth.sum()))]
@@ -346,7 +346,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another column.", column="s")
-    # Later, ψ is multiplied by functions of C, which gives products of two sensitive columns and one of C.
+    # These products of two sensitive columns are later multiplied by functions of C, like the other smooth ψ.
     products = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
@@ -370,9 +370,9 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
     A numeric column contributes the two smoothest functions of its ranks. A categorical column contributes
     indicators of its most frequent levels. The last functions are products of the functions of two columns.
-    These products detect an effect that averages to 0 over each column, because the sign of the effect
-    depends on both columns jointly. For every pair of columns, the product of the smoothest functions or most
-    frequent levels comes first.
+    If the sign of an effect depends on two columns jointly, the effect may average to 0 over each column.
+    These products detect such an effect. For every pair of columns, the product of the smoothest functions or
+    most frequent levels comes first.
     """
     parts: list[Array] = []
     names: list[str] = []
@@ -399,7 +399,7 @@ def _products_of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple
         for k in range(parts[i].shape[1])
         for m in range(parts[j].shape[1])
     ]
-    # Functions are centred, so that an interaction of two binary columns changes the mean over all rows.
+    # Because functions are centred, an interaction of two binary columns changes the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
         if len(products) >= min(n // _ROWS_A_PAIR, _MAX_PAIRS):
@@ -433,7 +433,7 @@ def _largest_statistic(
 
 
 def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
-    """Return √(1 − squared error ÷ variance) for u's residuals, predicted from ψ(s) residuals and h(C)."""
+    """Return √(1 − squared error ÷ variance) of predicting u's residuals from ψ(s) residuals and h(C)."""
     variance = np.average(parts.u**2, weights=parts.weight)
     if variance <= 0:
         return 0.0

@@ -1,9 +1,10 @@
 """Out-of-fold conditional means E[·|C] given columns C, fitted by splines and level means, or by trees.
 
-The splines include cubic splines of the ranks of every numeric column (the functions of Demmler and Reinsch,
-penalised by the fourth power of their rank from smooth to rough), a mean for every level of a category, and
-products of pairs of columns. Each target has one ridge penalty, which minimises the error on held-out rows.
-The functions depend only on C, and not on the targets.
+The method “splines” uses smooth functions of every numeric column, a mean for every level of a category, and
+products of pairs of columns. The smooth functions are the cubic splines of Demmler and Reinsch on the normal
+scores, ordered from smooth to rough. They are penalised by the fourth power of their position in this order.
+Each target has one ridge penalty, which minimises the error on held-out rows. The functions depend only on C,
+and not on the targets.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from fairdash.errors import DeterminedError, OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
 
-#: If C leaves less than this share of the variance of a function of s unexplained, C counts as determining s,
-#: so that no rows can be compared.
+#: Minimum share of the variance of a function of s that C must leave unexplained. Below this share, C counts
+#: as determining s, and no rows can be compared.
 LEFT_OF_S = 1e-3
-#: Minimum number of pairs of rows with equal C, and minimum mean number of rows per value of a column, for
-#: checking whether s differs among rows with equal C. If each value of a column belongs to only one policy,
-#: rows with this value have equal s anyway.
+#: The check whether s differs among rows with equal C needs at least `_MIN_PAIRS` pairs of such rows.
+#: The check uses a column of whole numbers only if its values have at least `_MIN_ROWS_A_VALUE` rows on
+#: average. A column such as a policy number has fewer rows per value, and these rows have equal s anyway.
 _MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,14 +35,15 @@ Index = NDArray[np.intp]
 N_FOLDS = 5
 #: Number of functions of each numeric column that enter products of two columns.
 _MAX_IN_PRODUCTS = 4
-#: Minimum number of rows of a level and maximum number of levels; all other levels are merged into one.
+#: `_ROWS_A_LEVEL` is the minimum number of rows of a level, and `_MAX_LEVELS` the maximum number of levels.
+#: All other levels are merged into one.
 _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
-#: Maximum number of functions. If there would be more functions, products of pairs are omitted and numeric
-#: columns have fewer functions.
+#: Maximum number of functions. To stay within this limit, products of pairs are omitted, and numeric columns
+#: get fewer functions.
 _MAX_FUNCTIONS = 600
 #: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)
-#: Near-zero penalty of constants, of straight lines in ranks and of level means.
+#: Near-zero penalty of constants, of straight lines in normal scores and of level means.
 _MIN_PENALTY = 1e-4
 
 
@@ -77,7 +79,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Parameters
     ----------
     given : (n,) or (n, d) array, Series or DataFrame
-        Text, booleans and categories become levels. Only the ranks of numbers are used.
+        Text, booleans and categories become levels. Of numeric columns, only the ranks are used.
 
     Raises
     ------
@@ -132,10 +134,10 @@ def _codes_by_frequency(column: pd.Series) -> Index:
 def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    There are at most `count` functions, and fewer functions than distinct values of x, because further
+    The number of functions is at most `count` and smaller than the number of distinct values of x. Further
     functions would be linear combinations of the first ones. A smooth function of x can be arbitrarily steep
-    in both tails if it is written as a function of the ranks of x. Normal scores stretch the tails and so
-    avoid a bias that the regressions of u and of s would both have.
+    in both tails if it is written as a function of the ranks of x. The regressions of u and of s would then
+    both be biased in the tails. Normal scores stretch the tails and so avoid this bias.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -173,7 +175,8 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
 
     If weights (n,) are passed, the ranks are weighted ranks.
     """
-    # For each column: functions, positions of the functions from smooth to rough, and penalties.
+    # Each entry belongs to one column: its functions, their positions from smooth to rough, and their
+    # penalties.
     parts: list[tuple[Array, Array, Array]] = []
     max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
@@ -227,8 +230,8 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
     if scaled.shape[1] > n:
-        # If there are more functions than rows, n coordinates suffice, because ridge predictions do not
-        # depend on the choice of axes.
+        # With more functions than rows, n coordinates replace the functions. Ridge predictions do not depend
+        # on the choice of axes.
         size, axes = np.linalg.eigh(scaled @ scaled.T)
         scaled = axes * np.sqrt(np.maximum(size, 0.0))
     weighted = scaled * weight[:, None]
@@ -277,10 +280,11 @@ def _error(what: str, hint: str, count: int | None = None) -> OptionError:
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows with the same level of one category, or of all categories.
+    """Check that s (n, d) varies among rows with equal values of C.
 
-    A regression does not reveal that C determines s if most levels have too few rows for a separate mean, or
-    if codes, such as post codes, are stored as whole numbers.
+    These rows have the same level of one category, or the same levels and whole numbers in all columns with
+    enough rows per value. A regression may not reveal that C determines s. For example, most levels may have
+    too few rows for a separate mean, or codes such as post codes may be stored as whole numbers.
 
     Raises
     ------
@@ -299,7 +303,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether the columns (n, d) hardly vary within cells, where a group's rows count as one row."""
+    """Return True if the columns (n, d) hardly vary within cells; rows of one group count as one row."""
     frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
     frame = frame[~frame.duplicated()]
     frame = frame[frame["cell"].duplicated(keep=False)]

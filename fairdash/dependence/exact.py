@@ -10,13 +10,13 @@ import numpy as np
 from fairdash.dependence.patterns import HALF_WIDTH, Pattern, pattern
 from fairdash.errors import OptionError
 
-#: Number of cells of equal probability that divide the distribution of F(U). Each cell has the same number of
-#: points of U.
+#: Number of cells of equal probability into which the distribution of F(U) is divided. Each cell contains
+#: `_POINTS_PER_CELL` points of U.
 _CELLS = 1500
 _POINTS_PER_CELL = 10
-#: Spacing of the grid of V, and extension of the grid beyond the range of F, both in standard deviations of
-#: the noise.
+#: Spacing of the grid of V, in standard deviations of the noise.
 _SPACING = 0.4
+#: Extension of the grid of V beyond the range of F, in standard deviations of the noise.
 _REACH = 6.0
 #: Maximum number of grid points of V. If the noise is below about 1/300 of the range, the grid is coarser,
 #: and the reported error includes the effect of the coarser grid.

@@ -1,4 +1,4 @@
-"""FairQuant: how far the average predictions of quantile groups are, on average, from the overall average."""
+"""FairQuant: mean absolute difference between quantile groups' average prediction and the overall average."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class FairQuant:
-    """Value of FairQuant, and the number of groups used, which ties and small samples reduce.
+    """Value of FairQuant, and the number of groups used; ties and small samples reduce this number.
 
     Attributes
     ----------

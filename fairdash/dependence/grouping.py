@@ -1,7 +1,7 @@
 """Groups of related rows, which permutations, half-samples and folds never split.
 
 If all rows of a policy have the same s and similar u, a test that permutes single rows counts every row as
-independent evidence and raises false alarms. This module therefore exchanges whole groups, called
+independent evidence and raises false alarms. This module therefore permutes whole groups, called
 exchangeability blocks (Winkler et al., 2015, "Multi-level block permutation", NeuroImage 123; Good 2005,
 "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
 """
@@ -20,10 +20,11 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of groups that exchange s with each other if s is constant in each group. If there are fewer
-#: groups of one size, they also exchange s with groups of the next size.
+#: Minimum number of groups among which s is permuted if s is constant in each group. If fewer groups have the
+#: same size, s is permuted among them and the groups of the next size.
 MIN_GROUPS = 20
-#: Minimum number of orders that a test at 5 % needs to detect anything.
+#: Minimum number of permutations of the groups. With fewer permutations, a test at 5 % can never reject
+#: independence.
 _MIN_ORDERS = 20
 
 
@@ -52,7 +53,7 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Groups of rows, and strata of groups that may exchange their values of s with each other.
+    """Groups of rows, divided into strata of groups among which s is permuted.
 
     Attributes
     ----------
@@ -61,25 +62,24 @@ class Blocks:
     starts, sizes : (G,) arrays
         Position in `order` at which each group begins, and the number of rows of each group.
     strata : (G,) array
-        Stratum number of each group. Groups in the same stratum exchange their values of s.
+        Stratum number of each group. Values of s are permuted among the groups of a stratum.
 
     exact
-        Whether p-values are exact; the notes explain when.
+        True if p-values are exact; see the notes.
 
     Notes
     -----
-    Groups of the same size exchange whole blocks of s, row by row in the order of the table. The p-value (1 +
-    b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the same size. If s
-    is constant within every group and fewer than :data:`MIN_GROUPS` groups have a certain size, these groups
-    exchange values with groups of the next larger sizes. The p-value is then exact if the groups' values are
-    exchangeable given u among groups of all these sizes. A group without a partner keeps its values of s,
-    which only reduces the power of the test.
+    Whole blocks of s are permuted among groups of the same size, row by row in the order of the table. The
+    p-value (1 + b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the
+    same size. If s is constant within every group and fewer than :data:`MIN_GROUPS` groups have a certain
+    size, s is permuted among these groups and the groups of the next sizes. The p-value is then exact if the
+    groups' values are exchangeable given u among groups of all these sizes. A group that is alone in its
+    stratum keeps its values of s, which only reduces the power of the test.
 
-    If s varies within groups and most rows are in groups whose size is unique, groups of neighbouring sizes
-    exchange blocks as well. A block that is too long for its new group is truncated, and a block that is too
-    short is repeated. Exchanging blocks of different sizes preserves the similarity of rows within a group.
-    However, the result is not a permutation of the rows, and p-values are approximate
-    (benchmarks/grouped_null.py).
+    If s varies within groups and most rows are in groups whose size is unique, blocks are also permuted among
+    groups of neighbouring sizes. A block that is too long for its new group is truncated, and a block that is
+    too short is repeated. This preserves the similarity of rows within a group. However, the result is not a
+    permutation of the rows, and p-values are approximate (benchmarks/grouped_null.py).
     """
 
     order: Index
@@ -107,13 +107,16 @@ class Blocks:
         blocks = cls(order=order, starts=starts, sizes=sizes, strata=strata, exact=is_constant or same_size)
         if not blocks._has_enough_orders():
             raise _error(
-                "Too few groups can exchange their values for a test at 5 %",
+                "Too few groups can be permuted for a test at 5 %",
                 "Choose a column with more groups, or no groups.",
             )
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw the row from which each row gets s, (n,); exchanges of equal groups permute the rows."""
+        """Draw the number of the row from which each row gets s, (n,).
+
+        If the groups of each stratum have equal sizes, these numbers are a permutation of the rows.
+        """
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -124,7 +127,7 @@ class Blocks:
         return index
 
     def _has_enough_orders(self) -> bool:
-        """Return whether at least twenty orders of the groups exist; m groups in a stratum have m! orders."""
+        """True if the groups have at least twenty permutations; m groups in a stratum have m! of them."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _MIN_ORDERS) + 1):
@@ -171,7 +174,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:
-    """Return the permutation (m,) that gives the values of m rows the same order as the exchanged values.
+    """Return a permutation (m,) of m rows, after which their values have the same order as s[order].
 
     Parameters
     ----------
@@ -190,7 +193,7 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
 
 
 def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:
-    """Draw `count` orders of n rows in which whole groups exchange their values of s, (count, n)."""
+    """Draw `count` orders of n rows, (count, n), which permute the values of s among whole groups."""
     blocks, rng = Blocks.of(groups, s), rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     return np.stack([blocks.draw(rng) for _ in range(count)])
 

@@ -24,7 +24,8 @@ Array = NDArray[np.float64]
 
 #: ε of Algorithm 2, which is added to a variance.
 _EPSILON = 1e-8
-#: Smallest and largest slope of the units in the first layer, in 1 / standard deviation.
+#: `_SLOWEST` is the smallest and `_STEEPEST` the largest slope of the units in the first layer, in 1 /
+#: standard deviation.
 _SLOWEST, _STEEPEST = 2.0, 30.0
 #: Default numbers of training steps.
 _STEPS = {"cross_fit": 200, "in_sample": 500}
@@ -275,7 +276,7 @@ def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
 
 
 class _Standardise(torch.autograd.Function):
-    """Standardisation as an autograd node, whose gradient takes four operations instead of twenty."""
+    """Autograd node that standardises values; its gradient takes four operations instead of twenty."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:

@@ -53,7 +53,7 @@ def weighted_orders(
     prepared_u
         Function that prepares u; by default, `prepared` also prepares u.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
     piece
         Number of permuted rows held in memory at a time.
     """
@@ -89,8 +89,8 @@ class IndependenceFloor:
     Attributes
     ----------
     mean : (K,) array
-        Average of the estimate over the permutations. With weights, the floor is the larger of two averages;
-        see :meth:`fairdash.dependence.api.Estimator.null`.
+        Independence floor: the average of the estimate over the permutations. With weights, it is the larger
+        of two averages; see :meth:`fairdash.dependence.api.Estimator.null`.
     q95 : (K,) array
         The 95 % quantile of the estimate over the permutations, or of its absolute value for signed measures.
         With weights, q95 is the larger of two quantiles.
@@ -125,12 +125,12 @@ def independence_floor(
     n_permutations
         Number of permutations of v, which all pairs share.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. The weights stay with u in a first run and move with v in a second run, as in
-        :meth:`fairdash.dependence.api.Estimator.null`.
+        Row weights. With weights, the measure is computed twice: the weights first stay with u and then move
+        with v, as in :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
-        Groups of rows, such as policies. Whole groups exchange their values of v, as in
-        :class:`fairdash.dependence.grouping.Blocks`. If related rows are passed without `groups`, the floor
-        is too low.
+        Groups of rows, such as policies. Values of v are permuted among whole groups, as in
+        :class:`fairdash.dependence.grouping.Blocks`. If related rows are passed without `groups`, the
+        independence floor is too low.
     random_state
         Seed of the permutations and of the measure.
     **options
@@ -139,13 +139,13 @@ def independence_floor(
     Returns
     -------
     IndependenceFloor
-        Floors of shape (K,), which are 0 for pairs with a constant input.
+        Independence floors of shape (K,), which are 0 for pairs with a constant input.
 
     Raises
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
-        below 1 or too few groups can exchange their values.
+        below 1 or too few groups can be permuted.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """Draw ``count`` row orders (count, n) of a stack v, (K, n) or (K, n, d), exchanging whole groups."""
+    """Draw ``count`` orders (count, n) of the rows of v, (K, n) or (K, n, d), which permute whole groups."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -179,7 +179,7 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """Estimate of dependence, with its floor, p-value and interval.
+    """Estimate of dependence, with its independence floor, p-value and interval.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class DependenceEstimate:
         learn functions, ``in_sample`` equals ``value``.
     floor, floor_q95
         Mean and 95 % quantile of the measure under independence, computed from permutations of v. For signed
-        measures, both are computed from absolute values.
+        measures, the mean and the quantile are computed from absolute values.
     p_value
         P-value (1 + b) / (1 + B), where b of the B permuted values are at least the observed value. Under
         independence, the p-value is at most α with a probability of at most α. With weights, the p-value is
@@ -203,7 +203,7 @@ class DependenceEstimate:
         the measure and a one-sided 95 % upper bound. :attr:`interval_of` names the quantity that the interval
         covers.
     bound_only
-        Whether the interval is only an upper bound.
+        True if the interval is only an upper bound.
     n
         Number of rows in the data.
     n_used
@@ -234,7 +234,7 @@ class DependenceEstimate:
 
     @property
     def subsampled(self) -> bool:
-        """Return whether the results come from a random sample of the rows."""
+        """True if the results come from a random sample of the rows."""
         return self.n_used < self.n
 
 
@@ -260,22 +260,22 @@ def assess_dependence(
     u : (n,) array
     v : (n,) array, or (n, d) where the measure is multivariate
     n_permutations
-        Number of permutations of v for the floor and the p-value.
+        Number of permutations of v for the independence floor and the p-value.
     n_bootstrap
         Number of half-samples for the interval; 0 omits it.
     max_rows
-        Maximum number of rows. A larger table is reduced to a random sample of this size for all values,
-        because a floor is valid only for the number of rows from which it is computed. ``None`` always uses
-        all rows.
+        Maximum number of rows. From a larger table, a random sample of this size is used for all values. An
+        independence floor is valid only for the number of rows from which it is computed. ``None`` always
+        uses all rows.
     sample_weight : (n,) array, optional
-        Row weights. The weights stay with u in a first run and move with v in a second run. The floor and the
-        p-value are each the larger of the two results, which is valid unless the weight depends on both u and
-        v.
+        Row weights. With weights, the measure is computed twice: the weights first stay with u and then move
+        with v. The independence floor and the p-value are each the larger of the two results, which is valid
+        unless the weight depends on both u and v.
     groups : (n,) array, optional
-        Groups of rows, such as all years of one policy. For the floor and the p-value, whole groups exchange
-        their values of v; :class:`fairdash.dependence.grouping.Blocks` states when such p-values are exact.
-        Samples and folds contain only whole groups. Without `groups`, similar rows count as independent,
-        which makes the floor and the p-value too low and the interval too narrow.
+        Groups of rows, such as all years of one policy. For the independence floor and the p-value, v is
+        permuted among whole groups; :class:`fairdash.dependence.grouping.Blocks` states when such p-values
+        are exact. Samples and folds contain only whole groups. Without `groups`, similar rows count as
+        independent, which makes the independence floor and the p-value too low and the interval too narrow.
     random_state
         Seed of all random draws.
     **options
@@ -289,15 +289,15 @@ def assess_dependence(
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, if a number of permutations,
-        half-samples or rows is not valid, or if too few groups can exchange their values.
+        half-samples or rows is not valid, or if too few groups can be permuted.
 
     Notes
     -----
     A half-sample is drawn without replacement, because a repeated row would leak from one fold into another
-    and be its own nearest neighbour. The values of half-samples vary around the value of the full sample in
-    the same way as the value of the full sample varies around the true value, but with twice the bias. The
-    centre of the interval is therefore twice the value minus the mean of the half-samples (Politis, Romano
-    and Wolf 1999, section 2).
+    and be its own nearest neighbour. The values of half-samples scatter around the value of the full sample
+    as much as this value scatters around the true value. However, the bias of a half-sample is twice the bias
+    of the full sample. The centre of the interval is therefore twice the value minus the mean of the
+    half-samples (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------
@@ -391,7 +391,8 @@ def _interval(
     spread = float(halves.std(ddof=1))
     if p_value > 0.05:
         # Near independence, a low held-out score may only mean that the training found no good function. The
-        # in-sample value is at least the score of the best function on these rows.
+        # bound therefore also uses the in-sample value, which is at least the score of the best function on
+        # these rows.
         high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
         return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
     centre = 2 * value - float(halves.mean())

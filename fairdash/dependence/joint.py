@@ -148,7 +148,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return JdCov² (unbiased, c = 1) of variables (n, k), or the part that contains the first variable."""
+    """Return JdCov² (unbiased, c = 1) of variables (n, k), or only its terms with the first variable."""
     n = len(variables[0])
     if n < 4:
         return 0.0

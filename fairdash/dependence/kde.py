@@ -45,7 +45,7 @@ _DAMPING = 1e-10
 #: Distance in bandwidths beyond which a kernel value, about 1e-40, is replaced by 0. Products of smaller
 #: values underflow and take a hundred times as long.
 _MAX_DISTANCE = 13.6
-#: Number of neighbours, on either side of a grid line, whose kernels are computed from the line's kernel.
+#: Number of lines, on either side of a grid line, whose kernels are computed from the kernel of that line.
 _SIDE_LINES = 6
 _EXP_HALF, _EXP_ONE = np.exp(-0.5), np.exp(-1.0)
 #: Maximum number of values of a product of permuted kernels that are in memory at once.
@@ -84,7 +84,7 @@ def hgr_kde(
         Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times in an
         order.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def hgr_kde_scores(
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
     -------
@@ -267,7 +267,7 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
             z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
-        # A spacing of one bandwidth integrates a Gaussian to an accuracy of 1e-8.
+        # With lines one bandwidth apart, the sum over the lines equals the integral of a Gaussian up to 1e-8.
         steps = xp.ceil((high - low) / bandwidth)
         index = xp.arange(int(xp.max(steps).item()) + 1, dtype=x.dtype, device=device(x))
         points = low + bandwidth * index

@@ -26,13 +26,15 @@ Index = NDArray[np.intp]
 _MAX_OMITTED = 1e-8
 #: Number of values from whose distances the median distance is computed.
 _N_MEDIAN_VALUES = 200
-#: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
+#: `_KAPPA_FEW` is the value of κ for fewer than 1,000 rows (Bach and Jordan 2002, section 4.3).
+#: `_KAPPA_MANY` is the value for 1,000 rows or more.
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
-#: Maximum numbers of distances in memory if s has several columns, for the distance correlation and for the
-#: joint distance correlation.
+#: `_PIECE` is the maximum number of distances in memory for the distance correlation with several columns of
+#: s.
+#: `_JOINT_PIECE` is the maximum number for the joint distance correlation.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Maximum number of rows (over all permutations) that are processed at once, and maximum number of pairs of
-#: rows that are compared individually at once.
+#: `_CACHED` is the maximum number of rows (over all permutations) that are processed at once.
+#: `_PAIRS` is the maximum number of pairs of rows that are compared individually at once.
 _CACHED, _PAIRS = 10_000, 12_000
 #: Pairs are compared individually within parts of about _PART_ROWS + _EXTRA_ROWS / (number of values) rows.
 #: Small inputs have larger parts, because function calls then take longer than comparisons of pairs.
@@ -229,9 +231,9 @@ def _mean_product(u: Array, v: Array) -> Array:
 
     The mean is 2 / n² times 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, where D is the sum of the
     products over pairs with v_i < v_j. The function divides the rows, sorted by v, recursively at the median
-    of u. Rows in different halves have a known order in both variables, so D needs only the number and the
-    sums of the rows before each row. Within the smallest parts, every pair of rows is compared. The
-    computation takes O(n log n) steps.
+    of u. For two rows in different halves, the order is known in both variables. For each row, D therefore
+    needs only the number and the sums of the rows before it. Within the smallest parts, every pair of rows is
+    compared. The computation takes O(n log n) steps.
     """
     members, n = u.shape
     levels = int(np.log2(max(n / (_PART_ROWS + _EXTRA_ROWS / v.size), 1.0)))
@@ -311,10 +313,10 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     -----
     Let A and Bⱼ be the negated doubly centred distances of u and of the j-th column, each divided by its root
     mean square. Let K = Πⱼ(Bⱼ + 1), and let H be K after double centring. The value is √(mean(A·H) ÷
-    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This mean is the sum of those terms of
-    the (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty
-    and Zhang 2019, JASA 114). Dependence among the columns alone contributes no term to this sum. Both A and
-    K are positive semi-definite, so mean(A·H) is not below 0.
+    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). The (scale-invariant, c = 1) joint
+    distance covariance of u and all columns is a sum of terms (Chakraborty and Zhang 2019, JASA 114). This
+    mean is the sum of the terms that contain u. Dependence among the columns alone contributes no term to
+    this sum. Both A and K are positive semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
         return distance_correlation(u, v)

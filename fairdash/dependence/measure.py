@@ -25,31 +25,31 @@ class Measure:
     lower, upper
         Range of the estimated quantity. A held-out or unbiased estimate may fall below ``lower`` by chance.
     signed
-        Whether the sign is a direction, so that a value and its negative show equally strong dependence.
+        True if the sign is a direction, so that a value and its negative show equally strong dependence.
     symmetric
-        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change
+        True if exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change
         slightly, because the folds change.
     rank_based
-        Whether increasing transformations of u or v leave the value unchanged.
+        True if increasing transformations of u or v leave the value unchanged.
     rank_based_s
-        Whether increasing transformations of v alone leave the value unchanged.
+        True if increasing transformations of v alone leave the value unchanged.
     scale_free
-        Whether shifts and positive rescaling leave the value unchanged. For example, FairQuant is in the
+        True if shifts and positive rescaling leave the value unchanged. For example, FairQuant is in the
         units of u and thus not scale-free.
     fitted
-        Whether functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
+        True if functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
         ``"in_sample"``.
     seeded
-        Whether the measure draws random numbers, so that ``random_state`` matters.
+        True if the measure draws random numbers, so that ``random_state`` matters.
     quick
-        Whether a value takes only milliseconds, so that a page may update the value while a user moves a
+        True if a value takes only milliseconds, so that a page may update the value while a user moves a
         slider.
     discrete
-        Whether the measure accepts only variables with few distinct values.
+        True if the measure accepts only variables with few distinct values.
     accepts_weights
-        Whether the measure accepts ``sample_weight``.
+        True if the measure accepts ``sample_weight``.
     multivariate
-        Whether v may have several columns.
+        True if v may have several columns.
     recorded
         Name of the estimation method, which a run stores so that later versions can report a change of
         method. The name is empty for measures whose method never changed.
@@ -71,7 +71,7 @@ class Measure:
         Function as ``"module:function"`` that returns the learned functions f and g; empty for other
         measures.
     on_request
-        Whether pages that show all measures omit this measure, because it nearly duplicates another measure
+        True if pages that show all measures omit this measure, because it nearly duplicates another measure
         or is intended only for explicit requests.
     floats_per_row
         Approximate number of values in memory per row of one pair, which determines how many pairs are

@@ -182,8 +182,8 @@ class BufferedMLP:
     """Stack of M perceptrons with tanh layers, one linear output, and handwritten gradients.
 
     A measure trains thousands of small networks for hundreds of steps. Allocating autograd's tensors would
-    take longer than the arithmetic, so this class reuses buffers. The last dimension of all arrays, (M,
-    units, rows), is the rows, so that elementwise operations run along contiguous memory.
+    take longer than the arithmetic, so this class reuses buffers. The rows are the last dimension of all
+    arrays, (M, units, rows), so that elementwise operations run along contiguous memory.
 
     Parameters
     ----------

@@ -36,7 +36,9 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Default number of permutations, and of multipliers for tables of more than :data:`MAX_PERMUTED_ROWS` rows.
+#: `N_PERMUTATIONS` is the default number of permutations.
+#: `N_MULTIPLIERS` is the default number of draws of random signs, for more than :data:`MAX_PERMUTED_ROWS`
+#: rows.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
 #: Number of permutations that is sufficient for a test at 5 %. With 99 permutations, ties between the
 #: smallest p-values of six measures often prevent a rejection.
@@ -129,14 +131,14 @@ class IndependenceTest:
         combined p-value is 1 if u or v is constant.
     p_values
         P-value of each measure alone, by the measure's id in :data:`COMPONENTS`. The smallest of these
-        p-values is not the p-value of the combined test. With weights, these p-values come from the run with
-        the larger `p_value`.
+        p-values is not the p-value of the combined test. With weights, the test runs twice, and these
+        p-values come from the run with the larger `p_value`.
     n
         Number of rows with a positive weight.
     n_permutations
         Number B of permutations or multipliers.
     by_multipliers
-        Whether the test multiplied scores by random signs, as it does for large tables, instead of permuting
+        True if the test multiplied scores by random signs, as it does for large tables, instead of permuting
         rows. With random signs, the level of the test is approximate.
     """
 
@@ -148,16 +150,17 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """Return the smallest possible p-values if every measure detects a link and if only one measure does.
+        """Return the smallest possible p-value if every measure detects a link, and if only one measure does.
 
-        If only one measure detects a link, each of the other measures may be largest for a different order.
+        If only one measure detects a link, each of the other measures may have its largest value for a
+        different permutation.
         """
         count = self.n_permutations + 1
         return 1 / count, min(len(COMPONENTS) / count, 1.0)
 
     @property
     def has_link(self) -> bool:
-        """Return whether the test rejects independence at 5 %."""
+        """True if the test rejects independence at 5 %."""
         return self.p_value <= ALPHA
 
 
@@ -181,17 +184,18 @@ def independence_test(
         classes are encoded as 0 and 1. With more classes, every measure uses an indicator of each class, and
         the order of the classes has no effect.
     sample_weight : (n,) array, optional
-        Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. The weights
-        stay with u in the first run and move with v in the second run. The p-value is the larger of the two
-        p-values, which is valid unless the weight depends on both u and v.
+        Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. In the first
+        test, the weights stay with u; in the second test, they move with v. The p-value is the larger of the
+        two p-values, which is valid unless the weight depends on both u and v.
     groups : (n,) array, optional
-        Groups of rows. Whole groups exchange their values of v (see
-        :class:`fairdash.dependence.grouping.Blocks`), or share one random sign in large tables.
+        Groups of rows. Values of v are permuted among whole groups (see
+        :class:`fairdash.dependence.grouping.Blocks`). In large tables, all rows of a group share one random
+        sign.
     n_permutations
-        Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. The
-        p-value combines six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119
-        permutations, and m tests with Holm's correction need 120 m − 1 permutations (1,999 permutations
-        suffice for sixteen tests).
+        Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. If only
+        one of the six measures detects a link, the p-value is at least 6 / (1 + B). To detect such a link, a
+        test at 5 % needs at least 119 permutations, and m tests with Holm's correction need 120 m − 1
+        permutations (1,999 permutations suffice for sixteen tests).
     random_state
         Seed of the permutations or multipliers.
 
@@ -203,7 +207,7 @@ def independence_test(
     ------
     OptionError
         Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
-        below 1 or too few groups can exchange their values.
+        below 1 or too few groups can be permuted.
 
     Notes
     -----
@@ -315,8 +319,8 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    # If there is one u and every order contains each row once, permuting the functions of u is faster,
-    # because u has fewer functions than v.
+    # Permuting the functions of u is faster, because u has fewer functions than v. It requires that there is
+    # one u and that every order contains each row once.
     moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
@@ -334,8 +338,8 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         else:
             tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
-        # The first functions are 1, so their products are the sums of weights that weighted covariances
-        # need.
+        # The first function of each variable is 1. Its products are the sums of weights that weighted
+        # covariances need.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
         tall_c = tall / mass - (tall[..., :1] / mass) * mean_v

@@ -22,13 +22,13 @@ Array = NDArray[np.float64]
 FEW = 4
 #: Shares of the rows that indicators mark at each end of a variable's range.
 _END_SHARES = (0.03, 0.1)
-#: The table of functions has these columns: the constant 1, the values, slow functions, end indicators and
-#: fast functions.
+#: Columns of the table of functions. Column 0 is the constant 1; then follow the values, slow functions, end
+#: indicators and fast functions.
 _VALUES, _SLOW = 1, slice(2, 2 + FEW)
 _AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_END_SHARES))
 FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
 _SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
-#: Sets of functions of u and of v whose products are scores.
+#: Pairs of sets: products of functions of u in the first set and of v in the second set are scores.
 _BLOCKS = (
     (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
     (_SLOW, slice(_SLOW.start, FAST.stop)),
@@ -47,7 +47,7 @@ class Side(NamedTuple):
     narrow
         Number of leading functions of v that are multiplied by the fast functions of u.
     blocks
-        Sets of functions of u and of v that are multiplied in scores.
+        Pairs of sets of functions of u and of v, whose products are scores.
     measures
         Function that returns the measures, (M, K, B), from two arrays of covariances: of few functions of u
         with all functions of v, and of fast functions of u with few functions of v.

@@ -33,7 +33,7 @@ class Pattern:
     kind
         ``"smooth"``, ``"discontinuous"`` or ``"unsteady"``.
     paper
-        Whether the pattern is one of the four in the paper's figure 2. These four are even functions, so
+        True if the pattern is one of the four in the paper's figure 2. These four are even functions, so
         their linear correlation with U is zero.
     function
         The function F, from (...) to (...) arrays.

@@ -29,8 +29,9 @@ Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
 #: Default numbers of training steps.
 _STEPS = {"cross_fit": 300, "in_sample": 300}
-#: Numbers of samples per row from the product of the margins: in a training step, for early stopping, and for
-#: the final value.
+#: Numbers of samples per row from the product of the margins.
+#: `_SHIFTS_STEP` is the number in a training step, and `_SHIFTS_STOP` the number for early stopping.
+#: `_SHIFTS_VALUE` is the number for the final value.
 _SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
 
 

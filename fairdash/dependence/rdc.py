@@ -16,8 +16,8 @@ from fairdash.errors import OptionError, require_count
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Size relative to the largest direction below which a direction counts as a rounding error, as in R's
-#: cancor.
+#: A direction counts as a rounding error if its size, relative to the largest direction, is below this value,
+#: as in R's cancor.
 _MIN_RELATIVE_SIZE = 1e-7
 
 
@@ -53,7 +53,7 @@ def hgr_rdc(
     permutations : (B, n) array, optional
         Permutations of the rows of v.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _principal(features: Array, mass: Array) -> Array:
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
     """Return the largest correlation between directions of each pair, (K,), or for each permutation, (K, B).
 
-    If f belongs to a single variable, this variable is paired with every variable of g.
+    If f has directions of only one variable, this variable is paired with every variable of g.
     """
     values = []
     for k in range(len(g.member)):

@@ -21,7 +21,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="no linear link, but possibly a curved one",
         one="all points on a rising line (−1: on a falling line)",
-        fails_when="The link is curved: a U shape gives 0. One outlier can create or hide a correlation.",
+        fails_when="The link is curved: for a U shape, r is 0. One outlier can create or hide a correlation.",
         source="Pearson (1895)",
         implementation="classical:pearson",
     ),
@@ -36,7 +36,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="no rising or falling trend, but possibly a U shape",
         one="v always rises with u (−1: always falls)",
-        fails_when="The link is not monotone: a U shape gives 0.",
+        fails_when="The link is not monotone: for a U shape, r_s is 0.",
         source="Spearman (1904); mid-ranks for ties",
         implementation="classical:spearman",
     ),
@@ -50,7 +50,7 @@ _MEASURES = (
         rank_based_s=True,
         zero="half of the pairs of rows have the same order in u and in v, and half have the opposite order",
         one="every pair of rows has the same order in u and in v (−1: the opposite order)",
-        fails_when="The link is not monotone: a U shape gives 0.",
+        fails_when="The link is not monotone: for a U shape, τ_b is 0.",
         source="Kendall (1945), tie-corrected τ_b; scipy.stats.kendalltau",
         implementation="classical:kendall",
     ),
@@ -61,7 +61,7 @@ _MEASURES = (
         multivariate=True,
         zero="independent, in the limit of many rows",
         one="a straight line",
-        fails_when="There are few rows: noise then gives 0.1 or more, and a fast link gives little more.",
+        fails_when="There are few rows: noise gives 0.1 or more, and a link with many waves little more.",
         source="Székely, Rizzo and Bakirov (2007), V-statistic",
         implementation="kernels:distance_correlation",
         floats_per_row=40,
@@ -72,7 +72,7 @@ _MEASURES = (
         symbol="HSIC",
         zero="independent, in the limit of many rows",
         one="rows are equally close in u and in v",
-        fails_when="Tails are heavy. The bandwidth, the median distance, is then too small for the tail.",
+        fails_when="Tails are heavy. The bandwidth (the median distance) is then too small for the tail.",
         source="Gretton et al. (2005); normalised as in Cortes et al. (2012)",
         implementation="kernels:hsic",
         floats_per_row=200,
@@ -85,7 +85,7 @@ _MEASURES = (
         rank_based_s=True,
         zero="independent, in the limit of many rows",
         one="rows are equally close in the ranks of u and of v",
-        fails_when="The link is fast: its waves are shorter than the bandwidth.",
+        fails_when="The link has waves shorter than the bandwidth.",
         source="Póczos, Ghahramani and Schneider (2012)",
         implementation="kernels:chsic",
         floats_per_row=200,
@@ -96,7 +96,7 @@ _MEASURES = (
         symbol="KCCA",
         zero="no smooth function of u is correlated with a smooth function of v",
         one="not reached: the regularisation keeps the value below 1",
-        fails_when="The link is fast or tails are heavy: functions steeper than the kernel are penalised.",
+        fails_when="The link has many waves or heavy tails: functions steeper than the kernel are penalised.",
         source="Bach and Jordan (2002)",
         implementation="kernels:kcca",
         floats_per_row=200,
@@ -112,7 +112,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="independent",
         one="a function of u equals a function of v",
-        fails_when="A variable is continuous. The table of counts would give 1, so fairdash refuses it.",
+        fails_when="A variable is continuous. The table of counts would give 1, so fairdash raises an error.",
         source="Witsenhausen (1975); paper, section on HGR",
         implementation="classical:hgr_witsenhausen",
     ),
@@ -156,8 +156,8 @@ _MEASURES = (
         accepts_weights=True,
         zero="no slow sine of u's rank is correlated with a slow sine of v's rank",
         one="a sum of slow sines of u's rank equals a sum of slow sines of v's rank",
-        fails_when="The link is fast or has jumps, which slow sines can't follow. Or ties are ranked in "
-        "row order, as in a Python port. The authors' R code averages the ranks of ties.",
+        fails_when="The link has many waves or jumps, which slow sines can't follow. Or ties are ranked in "
+        "row order, as in a Python version of RDC. The authors' R code averages the ranks of ties.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
         interval_of="the largest correlation between random sines of the ranks, which is at most HGR",
         implementation="rdc:hgr_rdc",
@@ -245,7 +245,7 @@ _MEASURES = (
         upper=math.inf,
         zero="independent",
         one="one nat; mutual information has no upper bound",
-        fails_when="The link is nearly deterministic: the estimate then only grows with the number of rows.",
+        fails_when="The link is nearly deterministic: the estimate then grows with the number of rows.",
         source="Kraskov, Stögbauer and Grassberger (2004); ties as in Gao et al. (2017)",
         implementation="classical:mi_ksg",
     ),
@@ -311,7 +311,7 @@ _MEASURES = (
         one="u is a linear function of the only column; with more columns, the value is below 1 (0.76 if u "
         "is a random sign that is the product of two others)",
         fails_when="There are many columns, which dilute a link with one of them. Or there are few rows: "
-        "noise then gives 0.1 or more. The run time grows with the square of the number of rows.",
+        "noise alone gives 0.1 or more. The run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
         floats_per_row=40,
@@ -355,8 +355,8 @@ REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEAS
 #: Descriptions of the ways to estimate a measure.
 WAYS: Mapping[str, str] = MappingProxyType(
     {
-        "corrected by evidence": "corrected for the contribution of noise. It uses flexible functions only "
-        "if the rows support them. A weak link can give 0, so the test decides whether there is a link",
+        "corrected by evidence": "corrected for the contribution of noise. Flexible functions are used only "
+        "if enough rows support them. A weak link can give 0, so the test decides whether there is a link",
         "corrected": "corrected for the contribution of noise, and 0 below a threshold",
         "": "cross-fitted: estimated on held-out rows",
     }

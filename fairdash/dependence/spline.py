@@ -54,7 +54,7 @@ def hgr_spline(
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Values of v. With several columns, g is a sum of functions of each column and of each product of two
-        columns' ranks, so that it captures combinations (:func:`fairdash.dependence.joint.with_products`).
+        columns' ranks. These products capture combinations (:func:`fairdash.dependence.joint.with_products`).
         With several columns, the functions of u and of v also include normal scores.
     sample_weight : (K, n) array, optional
         Weights of the rows.
@@ -76,7 +76,7 @@ def hgr_spline(
         Orders of the rows of v. For each order, the corrected value reuses the functions, and the
         cross-fitted value draws new folds.
     weight_moves
-        Whether the weights of permuted rows move with v or stay with u.
+        True if the weights of permuted rows move with v, False if they stay with u.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         prediction = predicted_correlation(s, p / rows, q / rows)
         better = prediction > predicted
         predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
-        # Set all coefficients to 0 first: an earlier choice may have used more functions than this choice.
+        # All coefficients are first set to 0, because an earlier choice may have used more functions.
         for result, new in ((a, x), (b, y)):
             result[better] = 0.0
             result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])

@@ -26,13 +26,13 @@ WIDTH = INTERVALS + 2
 #: Maximum share of the axis that one repeated value may occupy, so that a column with many zeros still has
 #: knots among the other values.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 counts as redundant if its part that is orthogonal to smoother functions has
-#: less variance than this.
+#: Minimum variance of the part of a function that is orthogonal to the smoother functions. A function with a
+#: smaller part counts as redundant. The variance of the whole function is about 1.
 _MIN_NEW_VARIANCE = 1e-7
 #: Maximum mean product of two functions that count as uncorrelated.
 _MAX_CORRELATION = 1e-6
-#: Candidate numbers of functions of the two variables. An association with many waves needs many functions of
-#: one variable, but rarely of both.
+#: Candidate numbers of functions of the two variables. A link with many waves needs many functions of one
+#: variable, but rarely of both variables.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
 #: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
@@ -93,9 +93,9 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
         Weights under which the functions have mean 0, variance 1 and no correlation. The knots depend only on
         the unweighted rows.
     tails
-        Whether the first function is the normal score, which replaces the roughest spline. Splines of ranks
-        cannot approximate a linear function of x in the tails. With several columns, the normal score is
-        always included.
+        True to add the normal score of x as the first function and to leave out the roughest spline. Splines
+        of ranks cannot approximate a linear function of x in the tails. With several columns, the normal
+        score is always included.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
 The estimate starts with two functions of each variable, which always have full weight. Further smooth
-functions, and then step functions, raise the estimate if there is enough evidence. The weight of this
-increase grows continuously from 0 to 1 with the evidence. Otherwise, selecting the best of many numbers of
-functions would inflate a weak link by chance. If both columns have ties, such as many zeros, a few rows may
-determine a correlation. The correction then uses the number of these few rows.
+functions, and then step functions, raise the estimate if there is enough evidence of a link
+(:func:`evidence`). The weight of this increase grows continuously from 0 to 1 with the strength of the
+evidence. Otherwise, selecting the best of many numbers of functions would inflate a weak link by chance. If
+both columns have ties, such as many zeros, a few rows may determine a correlation. The correction then uses
+the number of these few rows.
 """
 
 from __future__ import annotations
@@ -33,30 +34,30 @@ Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
 Tables = list[tuple[Array, Array, Array, Array]]
 
-#: Tracy–Widom statistics (:func:`evidence`) at which the weight of smooth functions starts to rise from 0 and
-#: reaches 1, calibrated on the distributions of benchmarks/one_number_laws.py.
+#: The weight of smooth functions rises from 0 at the first of these Tracy–Widom statistics (:func:`evidence`)
+#: to 1 at the second. Both were calibrated on the distributions of benchmarks/one_number_laws.py.
 _SMOOTH = (1.5, 4.0)
-#: Tracy–Widom statistics at which the weight of step functions starts to rise from 0 and reaches 1. Step
-#: functions are more numerous than smooth functions, and their statistics have longer tails.
+#: The weight of step functions rises from 0 at the first of these Tracy–Widom statistics to 1 at the second.
+#: Step functions are more numerous than smooth functions, and their statistics have longer tails.
 _STEPS = (4.0, 7.0)
-#: Difference between the predictions of step and of smooth functions, times √n, at which the weight of steps
-#: starts to rise and reaches 1.
+#: Differences between the correlations that step functions and smooth functions predict, times √n. The weight
+#: of step functions rises from 0 at the first difference to 1 at the second.
 _ADVANTAGE = (1.5, 1.8)
-#: Differences between predictions, times √n, between which the preference for the finest steps fades. The
-#: finest steps follow jumps most closely.
+#: Differences from the highest predicted correlation, times √n. Below the first difference, the finest steps
+#: are preferred, because they follow jumps most closely. Above the second, they are not used.
 _CLOSE_PREDICTIONS = (2.4, 2.6)
 #: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
 #: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
 #: values.
 ROWS_A_CELL = 7.5
-#: Maximum of E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E
-#: h² / p² is at most 1.4.
+#: Functions count as spread over all rows if E h² / p² is at most this value (:func:`_supported`). Without
+#: ties, E h² / p² is at most 1.4.
 _MAX_SPREAD_RATIO = 1.5
-#: Maximum relative rounding error of a bound.
+#: Factor by which a bound is increased, because rounding errors could make it too low.
 _ROUNDING = 1 + 1e-9
-#: Maximum and minimum number of equal cells of one variable if the other variable has the cells of
-#: :func:`tail_edges`.
+#: `_MAX_CELLS` and `_MIN_CELLS` are the maximum and minimum numbers of equal cells of one variable if the
+#: other variable has the cells of :func:`tail_edges`.
 _MAX_CELLS, _MIN_CELLS = 256, 32
 #: Lower half of the edges of the cells, which become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
@@ -214,8 +215,8 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     -------
     (...) array
         Number of rows, divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence,
-        the variance of the sum of the squared correlations is this divisor times 2pq / n², which is the
-        variance for normal functions. If both columns are mostly zeros, few rows have nonzero values in both
+        the variance of the sum of the squared correlations is this divisor times 2pq / n². For normal
+        functions, the divisor is 1. If both columns are mostly zeros, few rows have nonzero values in both
         columns.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
@@ -282,8 +283,8 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))
-    # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds, so the exact
-    # value is rarely needed.
+    # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds. The exact value
+    # is rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
         for bound, p, q, n in bounds(tables, pairs_left, squarings):
@@ -370,7 +371,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     rows : (K,) array
         Effective numbers of rows.
     tied : (K,) array
-        Whether both variables have ties, which may put most rows into a few cells.
+        True if both variables have ties, which may put most rows into a few cells.
 
     Returns
     -------

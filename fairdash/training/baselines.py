@@ -26,8 +26,8 @@ from fairdash.utils.trees import boosted_trees
 
 #: Maximum number of trees; held-out rows determine how many trees are used.
 MAX_TREES = 150
-#: The loss on held-out rows is computed each time that TREES_PER_CHECK trees have been added. Training stops
-#: if the last PATIENCE trees have not reduced this loss.
+#: The loss on held-out rows is computed after every TREES_PER_CHECK added trees. Training stops if the last
+#: PATIENCE trees have not reduced this loss.
 TREES_PER_CHECK, PATIENCE = 40, 30
 #: Candidate weights of the ridge penalty, per row, from almost no penalty to an almost constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -36,12 +36,12 @@ ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 
 #: Names of the baselines by their id in the column ``method`` of a frame. The average is the same for all
-#: rows, so it is fair but useless. The linear model is ridge regression for the squared error, and otherwise
-#: a GLM of the loss's family with a log link. The trees use the same loss, but the Poisson loss instead of
-#: the Tweedie loss; both losses have the same optimal prediction, the mean. The existing prediction is a
-#: column of the data set. For a loss with a log link, this column is treated as a price. Because a price may
-#: include expenses and profit, or have a different unit than the target, it is scaled to the target's mean on
-#: the training rows.
+#: rows, so it is fair but useless. With the squared error, the linear model is a ridge regression; with other
+#: losses, it is a GLM of the loss's family with a log link. The trees use the same loss, but the Poisson loss
+#: instead of the Tweedie loss; both losses have the same optimal prediction, the mean. The existing
+#: prediction is a column of the data set. For a loss with a log link, this column is treated as a price. A
+#: price may include expenses and profit, or have a different unit than the target. The price is therefore
+#: scaled to the target's mean on the training rows.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         MEAN: "Average of the training rows",
@@ -68,7 +68,7 @@ def train_baselines(
     splits
         Splits of the run. The ridge penalty and the number of trees are selected on validation rows. If a
         split has no validation rows, a fifth of its training rows (whole groups, if the data set has groups)
-        is used for the selection, and the selected model is then fitted to all training rows.
+        is used for the selection. The selected model is then fitted to all training rows.
     random_state
         Seed of the held-out rows and of the trees.
     leave_out

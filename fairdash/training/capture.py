@@ -22,8 +22,8 @@ import torch
 Step: TypeAlias = Callable[[], object]
 #: Number of steps that run before a step is recorded; libraries initialise themselves in these steps.
 _RUNS_BEFORE_RECORDING = 1
-#: Maximum number of replays in the queue of the GPU. With a longer queue, a cancellation would take effect
-#: late.
+#: Maximum number of replayed steps in the queue of the GPU. With a longer queue, a cancellation would take
+#: effect late.
 _MAX_QUEUED = 32
 #: Message for the user if a step could not be recorded.
 NOT_RECORDED = (
@@ -62,12 +62,12 @@ RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """Step that runs many times on the same tensors, and that is recorded if the device supports recording.
+    """Step that runs many times on the same tensors; it is recorded if the device supports recording.
 
     Parameters
     ----------
     step
-        Function that reads and writes tensors at fixed addresses, and that uses no numbers from the host that
+        Function that reads and writes tensors at fixed addresses. It must not use numbers from the host that
         change from call to call.
     device
         Device of the tensors.
@@ -88,8 +88,8 @@ class Repeated:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording does not compute anything. If the step itself is wrong, the call below raises the
-                # error.
+                # Recording does not compute anything. If the step itself has an error, the call below raises
+                # it.
                 log.info("The step could not be recorded: %s", error)
                 self.recording_failed = True
         self._runs += 1

@@ -1,8 +1,8 @@
 """Comparison of settings on held-out rows, by cross-validation or within the splits of a run.
 
-No weight decay suits every table: a weight decay that suits a few hundred rows with a strong signal makes the
+No weight decay suits every table. A weight decay that suits a few hundred rows with a strong signal makes the
 predictions of rare claims constant. Every run therefore first trains standard networks with several weight
-decays, and each split uses the weight decay with the smallest loss on its validation rows, not on test rows.
+decays. Each split uses the weight decay with the smallest loss on its validation rows, not on test rows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,16 +38,17 @@ from fairdash.training.splits import (
 )
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import varies
+from fairdash.utils.rounding import SINGLE, settled, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
 STOPPING_SHARE = 0.2
-#: Estimated share of a search's time that training takes; the measurement of dependence takes the rest.
+#: Estimated share of training in the time of a search; the measurement of dependence takes the rest.
 TRAINING_SHARE = 0.9
 #: Minimum number of rows in a fold for measuring dependence within the fold.
 MIN_FOLD_ROWS = 50
-#: Number of permutations for a floor, for fast measures and for measures that take seconds per value.
+#: `N_PERMUTATIONS` is the number of permutations for an independence floor of a fast measure.
+#: `N_PERMUTATIONS_IF_SLOW` is the number for a measure that takes seconds per value.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 
@@ -60,11 +62,10 @@ class OutOfFold:
         Predictions (C, n) in the target's units. Each row is predicted by the model that was trained without
         the fold of this row. The predictions of a candidate that diverged are NaN.
     loss
-        Mean loss on the rows of each fold, (C, F), divided by the loss of the mean of the training rows. A
-        perfect model has loss 0, and a constant model has loss 1. The loss of a candidate that diverged is
-        NaN.
+        Mean loss on the rows of each fold, (C, F), divided by the loss of the training rows' mean. A perfect
+        model has loss 0, and a constant model has loss 1. The loss is NaN if training diverged.
     diverged
-        Whether training or predictions of any fold gave values that are not finite, (C,).
+        True if training or predictions of any fold gave values that are not finite, (C,).
     held_out
         For each of the F folds, the numbers of its rows.
     device
@@ -103,9 +104,9 @@ def cross_validate(
     Parameters
     ----------
     for_refit
-        Whether the results should predict the performance of a model for all rows. The models of the folds
-        are then trained for the same number of steps as that model. Otherwise, an epoch of a fold may have
-        fewer batches, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
+        True to predict the performance of a model that is trained on all rows. The models of the folds are
+        then trained for the same number of steps as that model. Otherwise, an epoch of a fold may have fewer
+        batches. The effect of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
@@ -120,7 +121,7 @@ def cross_validate(
     stacks: dict[tuple[object, ...], int] = {}
     for model in candidates:
         stacks.setdefault((model.method, model.settings.stack_key), len(stacks))
-    # Models that can be trained together are adjacent and, among these, models of the same fold.
+    # Models that can be trained together are adjacent; among them, models of the same fold are adjacent.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
@@ -171,8 +172,8 @@ class Dependence:
     """Dependence of K models' predictions or residuals on the sensitive column, with independence floors.
 
     All arrays have the shape (K,). With several sensitive columns, the values refer to the column with the
-    largest excess over the floor. For signed measures, the values are absolute values. The values are NaN if
-    every sensitive column is constant on the measured rows.
+    largest excess over the independence floor. For signed measures, the values are absolute values. The
+    values are NaN if every sensitive column is constant on the measured rows.
     """
 
     value: NDArray[np.float64]
@@ -181,7 +182,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """Return the values minus the floors, (K,); such a difference may be below 0 by chance."""
+        """Values minus independence floors, (K,); a difference may be below 0 by chance."""
         return self.value - self.floor
 
 
@@ -203,7 +204,7 @@ def dependence_of(
     run_step: StepRunner = run_directly,
     name: str = "",
 ) -> Dependence:
-    """Measure the dependence of K models' predictions (K, n), with floors, on the rows numbered `rows`.
+    """Measure dependence in K models' predictions (K, n), with independence floors, on the rows `rows`.
 
     The result is NaN for models with NaN predictions. The independence floors use `n_permutations`
     permutations, or the number from :func:`permutations_of` if it is None. `run_step` stores the result as
@@ -213,7 +214,9 @@ def dependence_of(
     def measure_all() -> Found:
         audit = get_entry(OBJECTIVES, objective, option="objective").audit
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
-        u = audit(predictions[is_defined][:, rows], dataset.target.to_numpy(dtype=float)[rows])
+        y = dataset.target.to_numpy(dtype=float)[rows]
+        # Networks compute in single precision, so predictions for equal features differ by rounding.
+        u = settled(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
         count = permutations_of(measure) if n_permutations is None else n_permutations
         results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():
@@ -224,15 +227,9 @@ def dependence_of(
             if not varies(s):
                 continue
             v = np.broadcast_to(s, u.shape)
-            value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
-            floor = independence_floor(
-                measure,
-                u,
-                v,
-                n_permutations=count,
-                groups=groups,
-                random_state=random_state,
-            )
+            options: dict[str, Any] = {"groups": groups, "random_state": random_state}
+            value = np.abs(measure_many(measure, u, v, **options))
+            floor = independence_floor(measure, u, v, n_permutations=count, **options)
             columns.append(np.stack([value, floor.mean, floor.q95]))
         if not columns:
             return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
@@ -255,19 +252,19 @@ def dependence_out_of_fold(
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure the dependence of candidates on pooled out-of-fold predictions, corrected for cancellation.
 
-    Pooling the folds gives enough rows for a low independence floor. However, the models of different folds,
-    if they are nearly constant, may depend on the sensitive column in different ways that cancel when the
-    folds are pooled. The excess over the floor is therefore also measured within each fold. If the mean
+    Pooling the folds gives enough rows for a low independence floor. However, nearly constant models of
+    different folds may depend on the sensitive column in different ways, which cancel when the folds are
+    pooled. The excess over the independence floor is therefore also measured within each fold. If the mean
     excess within folds is larger than the pooled excess by more than two standard errors, it replaces the
     pooled excess. `run_step` stores each measurement.
 
     Returns
     -------
     Dependence
-        Dependence of each candidate, with the floor of the pooled folds.
+        Dependence of each candidate, with the independence floor of the pooled folds.
     (C,) array of bool
-        Whether the mean excess within folds replaced the pooled excess; always False if a fold has fewer than
-        :data:`ENOUGH_ROWS` rows, or too few groups to permute.
+        True if the mean excess within folds replaced the pooled excess. It is always False if a fold has
+        fewer than :data:`MIN_FOLD_ROWS` rows, or too few groups to permute.
     """
     measured = partial(
         dependence_of,
@@ -282,7 +279,7 @@ def dependence_out_of_fold(
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
         return pooled, diluted
-    # The total number of permutations over all folds equals the number for one floor on all rows.
+    # All folds together use as many permutations as one independence floor on all rows.
     count = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     folds = enumerate(out_of_fold.held_out)
     by_fold = np.stack(
@@ -352,7 +349,7 @@ def _folds(
 
 #: Candidate weight decays, from almost none to the best decay for 1,000 rows and 100 columns.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
-#: Learning rate of all candidates. With 2e-3, a run has too few epochs to learn the weak signals in claims.
+#: Learning rate of all candidates. At 2e-3, a run has too few epochs to learn the weak signals in claims.
 LEARNING_RATE = 4e-3
 
 
@@ -379,7 +376,7 @@ def tune(
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether to return the networks of the selected models, too.
+        True to return the networks of the selected models, too.
     progress
         Function that is called after every step and may raise :class:`fairdash.errors.Cancelled`.
     run_step
@@ -391,8 +388,8 @@ def tune(
         The frame has one row per split and candidate, with the columns ``split``, ``lr``, ``weight_decay``,
         ``loss`` on held-out rows (1 for the mean of the training rows, infinite if training diverged) and
         ``chosen`` (True for the smallest loss of a split). The models are the selected standard models, one
-        per split. If the splits have validation rows, training with the selected settings would give exactly
-        the same models. The smallest loss is optimistic, so models are evaluated on test rows, which the
+        per split. If the splits have validation rows, training with the selected settings gives exactly these
+        models again. The smallest loss is optimistic, so models are evaluated on test rows, which the
         comparison does not use.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]

@@ -27,25 +27,25 @@ from fairdash.utils.records import to_plain
 
 #: Fair methods that a run trains in addition to the default fair method.
 FURTHER_METHODS = ("chi2_kde", "hgr_nn")
-#: Weights λ that cover the whole trade-off on the Crime data and the household data. For other data, a pilot
-#: training (:mod:`fairdash.training.pilot`) selects this number of weights.
+#: Weights λ that cover the whole trade-off between error and fairness on the Crime data and the household
+#: data. For other data, a pilot training (:mod:`fairdash.training.pilot`) selects this number of weights.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: Weights λ for a preview. The largest weight is 2,000 times the smallest, because the relevant range is
-#: unknown.
+#: Weights λ for a preview. The largest weight is 2,000 times the smallest, because a preview does not know
+#: which weights matter for the data.
 PREVIEW_LAMS = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ.
+#: Weights λ for a preview with tariffs. At the largest weight, premiums hardly differ between policies.
 PREVIEW_TARIFF_LAMS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
-#: For tables with at least MANY_ROWS rows, training takes long and results have little noise. The default
-#: number of splits is therefore N_SPLITS_OF_MANY_ROWS, the minimum for a confidence interval.
+#: For tables with at least MANY_ROWS rows, training takes a long time and results have little noise. The
+#: default number of splits is therefore N_SPLITS_OF_MANY_ROWS, the minimum for a confidence interval.
 MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
 #: Share of the rows outside the test set that become validation rows, on which models are selected.
 VALIDATION_SHARE = 0.2
 #: A preview of a table with at most MAX_ROWS rows uses all rows, which takes seconds on two cores. A preview
 #: of a larger table uses a random sample of ROWS_DRAWN rows.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Maximum number of table cells that a preview with tariffs uses; this number takes about 20 seconds. A
-#: preview of a larger table uses a sample of the rows.
+#: Maximum number of table cells that a preview with tariffs uses. A preview with so many cells takes about 20
+#: seconds. A preview of a larger table uses a sample of the rows.
 MAX_PREVIEW_CELLS = 15_000_000
 
 
@@ -83,13 +83,13 @@ def training_rows(n_rows: int) -> int:
 
 #: Settings whose defaults depend on the data.
 _DATA_DEPENDENT = {"loss", "tweedie_power", "balance", *BUDGETED}
-#: Names, for use in sentences, of the fields of a plan whose Python names would be unclear to users.
+#: Names that messages use for fields of a plan, if the Python names would be unclear to users.
 _TITLES = {
     "lams": "weights λ",
     "n_splits": "splits",
     "validation_share": "share of validation rows",
     "tune": "weight decay found on validation rows",
-    "find_lams": "weights λ spread over dependence by a pilot",
+    "find_lams": "weights λ found by a pilot training",
 }
 
 
@@ -145,9 +145,9 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Return whether a plan's value is the default, possibly without the methods for one sensitive column.
+    """True if a plan's value is the default. Methods that accept only one sensitive column may be missing.
 
-    The defaults may come from an imported run, so that a value may have any type.
+    The defaults may come from an imported run, so a value may have any type.
     """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
@@ -178,10 +178,11 @@ def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
 #: Whole numbers up to this value can be counts; larger whole numbers are treated as rounded amounts.
 MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
-#: Amounts are treated as skewed if their standard deviation is at least this multiple of their mean. The
-#: ratio is 1 for an exponential distribution.
+#: Amounts are treated as skewed if the ratio of their standard deviation to their mean is at least this
+#: value. The ratio is 1 for an exponential distribution.
 _MIN_VARIATION = 1.0
-#: Limit of the same ratio for averages of several claims; averages vary less than single claims.
+#: Minimum ratio of the standard deviation to the mean for averages of several claims, which vary less than
+#: single claims.
 _MIN_VARIATION_OF_AVERAGES = 0.5
 
 
@@ -191,8 +192,8 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. The loss
     is Tweedie for amounts of which at least half are zero, and for amounts with some zeros and a standard
     deviation of at least the mean. The loss is gamma for positive amounts with a standard deviation of at
-    least the mean. If the amounts are averages over a count, such as costs per claim, a standard deviation of
-    half the mean is sufficient in both cases. For all other targets, the loss is the squared error.
+    least the mean. For averages over a count, such as costs per claim, the limit of the standard deviation is
+    half the mean instead of the mean. For all other targets, the loss is the squared error.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Networks are trained in batches (“stacks”). Before training, fairdash estimates the memory of a stack, and
 divides a stack that is too large for the device. The estimate counts the values, in single precision, that
-are in memory at the same time. Its factors were measured with the allocator of the CPU
+are in memory at the same time. The factors of this estimate were measured with the allocator of the CPU
 (tests/training/test_device.py).
 """
 
@@ -99,8 +99,8 @@ MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
 #: Number of values in memory per weight of a network: the weight, its gradient and the two moments of Adam.
 _VALUES_PER_WEIGHT = 4
-#: Number of values in memory per hidden unit and row: the value of the unit, its derivative and, for some of
-#: the time, its gradient.
+#: Number of values in memory per hidden unit and row. The values are the output of the unit, its derivative
+#: and, for a part of the time, its gradient.
 _VALUES_PER_UNIT = 2.5
 #: Number of rows that are predicted at once, which limits the memory of the hidden layers.
 ROWS_AT_ONCE = 4096
@@ -163,7 +163,7 @@ class StackMemory:
 
 
 class OutOfMemoryError(Exception):
-    """Error if models trained together need too much memory; the caller then trains fewer models at once."""
+    """Error raised if models trained together need too much memory; the caller then trains fewer at once."""
 
 
 def memory_error() -> DeviceError:
@@ -184,7 +184,7 @@ def convert_memory_errors() -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemoryError from error
     except RuntimeError as error:
-        # The CPU's allocator has no separate error type.
+        # On a CPU, torch has no separate error type for a lack of memory.
         if "can't allocate memory" not in str(error):
             raise
         raise OutOfMemoryError from error

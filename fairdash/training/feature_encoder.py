@@ -72,8 +72,8 @@ class FeatureEncoder:
 
         Medians, means and scales are computed from the rows with numbers `rows`, or from all rows if it is
         None. The levels of a column are the categories of its dtype or, for other dtypes, all values in the
-        column. The encoders of all splits therefore have the same number of outputs, even if training rows of
-        a split lack some levels, and the models of all splits can be trained together.
+        column. The encoders of all splits therefore have the same number of outputs, even if the training
+        rows of a split lack some levels. This allows the models of all splits to be trained together.
 
         Parameters
         ----------
@@ -150,8 +150,7 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
     if not len(columns):
         return np.empty((len(features), 0))
     # One call selects all columns, because the selection of a column by name takes longer than reading 1,000
-    # cells. The array is stored row by row, so that rounding in sums does not depend on how the frame is
-    # stored.
+    # cells. The array is stored row by row. Rounding in sums then does not depend on how the frame is stored.
     return np.ascontiguousarray(features[list(columns)].to_numpy(dtype=float, na_value=np.nan))
 
 
@@ -248,12 +247,13 @@ def encode_rows(
 
 Array = NDArray[np.float64]
 
-#: Number of knots of the normal scores, and number of bins of the piecewise-linear encoding.
+#: `_KNOTS` is the number of knots of the normal scores.
+#: `_BINS` is the number of bins of the piecewise-linear encoding.
 _KNOTS, _BINS = 33, 8
 
 
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
-    """Return the values (n, q, d) of d functions for each of q columns (n, q), from knots and heights."""
+    """Return the values (n, q, d) of d embedding functions for each of q columns (n, q) of numbers."""
     result = np.empty((*numbers.shape, heights.shape[2]))
     for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):

@@ -23,8 +23,8 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Maximum number of test rows. The noise is proportional to 1 / √(number of rows); the time is proportional
-#: to the number of rows.
+#: Maximum number of test rows. The noise of the importance is proportional to 1 / √(number of rows), and the
+#: time to the number of rows.
 MAX_ROWS = 2_000
 #: Number of permutations over which the importance is averaged.
 N_PERMUTATIONS = 3
@@ -111,9 +111,9 @@ def permutation_importance(
         Increase of the mean squared error on the test rows when the cells of the feature are permuted,
         divided by the error of the average of the training rows, as for ``mse`` in
         :func:`fairdash.evaluation.assess_predictions`. The increase is about 0 for a feature that the model
-        does not use, or that does not make predictions better. It may be below 0 by chance, or because the
-        feature reduces accuracy: a fair model may use a feature only to cancel information about s in another
-        feature.
+        does not use, or that does not make predictions better. The increase may be below 0 by chance, or
+        because the feature reduces accuracy. For example, a fair model may use a feature only to cancel
+        information about s in another feature.
     reliance : (K, F) array
         Mean absolute change of the prediction when the cells of the feature are permuted, in the target's
         units; 0 for a feature that the model does not use.
@@ -128,8 +128,7 @@ def permutation_importance(
     error = mean((plain - y) ** 2)
     shape = (len(plain), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
-    # Predictions for all permutations of a feature are computed together, because every call to a GPU has a
-    # delay.
+    # The model predicts all permutations of a feature together, because every call to a GPU has a delay.
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
         orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))

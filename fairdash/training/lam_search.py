@@ -142,11 +142,11 @@ class LamSearch(SearchPlan):
         Distinct weights λ ≥ 0 to try, at least one of them above 0. The search always includes the standard
         model (λ = 0).
     find_lams
-        Whether to replace `lams` by the same number of weights found by
+        True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams` on the same rows.
     refine
-        Number of weights to try in a second round, between two neighbouring weights of which one meets the
-        target and one does not; 0 skips the second round.
+        Number of weights to try in a second round; 0 skips this round. The weights are between two
+        neighbouring weights, of which one meets the target and one does not.
     method, n_folds, objective, random_state, settings, device
         As in :class:`fairdash.training.sweep.SearchPlan`, but the method must not be ``"standard"``, and the
         default number of folds is 10, as in the paper.
@@ -184,7 +184,7 @@ class LamSearch(SearchPlan):
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: Alias of SearchResult, under which notebooks import it.
+#: Second name of SearchResult, which notebooks import.
 LamChoice = SearchResult
 
 
@@ -199,28 +199,28 @@ def search_lam(
     """Find the weight λ that meets the target of `plan`, by cross-validation.
 
     For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
-    bound. If no weight meets the bound, the candidates are the weights whose excess over the floor is at most
-    one standard deviation of the measure (on independent data) above the smallest excess; the search selects
-    the candidate with the smallest loss. For a bound on the error, the search selects, among the weights that
-    meet the bound, the weight with the smallest excess. If several of these weights give no detectable
-    dependence (at most the 95 % quantile under independence), it selects the weight with the smallest loss
-    among these.
+    bound. If no weight meets the bound, the search compares excesses over the independence floor. The
+    candidates are the weights whose excess is at most one standard deviation of the measure (on independent
+    data) above the smallest excess. The search selects the candidate with the smallest loss. For a bound on
+    the error, the search selects the weight with the smallest excess among those that meet the bound. If
+    several of these weights give no detectable dependence (at most the 95 % quantile under independence), the
+    search selects the one with the smallest loss.
 
     Dependence is measured on the pooled out-of-fold predictions. On a single fold, with a tenth of the rows,
     even independent data would have values far above a target such as 0.05. However, pooling can hide
-    dependence, because nearly constant models of different folds may depend on the sensitive column in
-    different ways. If the mean dependence within folds is clearly higher, the search uses this mean
+    dependence: nearly constant models of different folds may depend on the sensitive column in different
+    ways, which cancel. If the mean dependence within folds is clearly higher, the search uses this mean
     (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On the Crime data, where the folds'
     models are similar, the HGR_KDE of rows drawn from all folds differed by at most 0.016 from the HGR_KDE of
     as many rows from one fold. The results are valid for the number of rows in `rows`; with fewer rows, an
-    estimator has a higher floor.
+    estimator has a higher independence floor.
 
     The frame has one row per weight in ascending order, starting with the standard model (λ = 0). Its columns
     are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; a perfect model has 0,
     a constant model 1; each fold's model is trained for the same number of steps as a model on all rows);
     ``increase`` (relative increase of the loss over the loss of the standard model); ``dependence`` by
     `measure`; ``floor`` and ``floor_q95`` (mean and 95 % quantile of the measure if the sensitive column is
-    permuted); ``excess`` of the dependence over the floor; ``diluted`` (whether pooling hid dependence, so
+    permuted); ``excess`` of the dependence over ``floor``; ``diluted`` (whether pooling hid dependence, so
     that ``dependence`` and ``excess`` are based on values within folds); ``meets`` (whether the model meets
     the target); and ``diverged``.
 
@@ -332,8 +332,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # Differences in excess are ignored if they are smaller than the measure's standard deviation on
-        # independent data.
+        # Differences in excess dependence are ignored if they are smaller than the measure's standard
+        # deviation on independent data.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
@@ -343,8 +343,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "With this number of rows, even independent data have values near the floor, so no model "
-                "can be expected to meet the target. Set a bound on the excess over the floor instead."
+                "With this number of rows, even independent data have values near the noise floor, so no "
+                "model can be expected to meet the target. Set a bound on the excess over this floor instead."
             )
         else:
             words += "Try larger weights."
@@ -380,13 +380,13 @@ def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
 
 
 def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
-    """Return weights between two neighbours of which only one meets the target; [] if there are none."""
+    """Return weights between two neighbouring weights, of which only one meets the target; [] if none."""
     checked = _with_target_met(frame, plan.target)
     lams = checked["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
-        # The error rises with λ, so the second round tries larger weights if the selected weight meets the
-        # target, and smaller weights otherwise.
+        # The error rises with λ. The second round therefore tries larger weights if the selected weight meets
+        # the target, and smaller weights otherwise.
         low, high = (at, at + 1) if reached else (at - 1, at)
     elif reached:
         low, high = at - 1, at

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 STANDARD = "standard"
 #: Id of tariffs (:mod:`fairdash.tariff`). A run may train tariffs, networks or both.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method. It is the fastest fair method. At the same error, measures other than its penalty show
-#: that its models are as fair as models of the adversarial methods (docs/training.md).
+#: Default fair method, which is the fastest one. At the same error, its models are as fair as models of the
+#: adversarial methods, according to measures other than its penalty (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: Value of `together` for methods that combine all attributes; no table has more than this number.
+#: Value of `together` for methods that combine all attributes; no table has so many attributes.
 ALL = 1_000
 
 
@@ -43,12 +43,12 @@ class Method:
     source
         Publication of the method.
     multivariate
-        Whether the method accepts several sensitive columns at once.
+        True if the method accepts several sensitive columns at once.
     together
-        Maximum number of sensitive attributes that the penalty combines: it detects dependence of predictions
-        on a combination of this number of attributes, even if predictions depend on no single attribute.
+        Maximum number of sensitive attributes that the penalty combines. The penalty detects dependence of
+        predictions on a combination of so many attributes, even if predictions depend on no single attribute.
     adversarial
-        Whether the penalty trains adversary networks, for which a plan has separate settings.
+        True if the penalty trains adversary networks, for which a plan has separate settings.
     selection_measure
         Id of the fast measure with which a search compares models of the method. The measure detects every
         kind of dependence in benchmarks/judges.py, and differs clearly from the penalty of the method.
@@ -232,7 +232,7 @@ PATHS: Mapping[str, Method] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Key that identifies a trained model, or a blend (weighted average) of two trained models, of a method.
+    """Key of a trained model of a method, or of a blend (weighted average) of two such models.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class ModelKey:
         method, λ = 0 means the standard model.
     low, high
         Weights λ of the two models in a blend, below and above `lam`; for a trained model, both are `lam`.
-        The plan and `lam` determine these two weights, so keys with the same method and λ are equal.
+        Keys with the same method and λ are equal, because the plan and `lam` determine these two weights.
     share
         Share of the model with weight `high` in the blend, from 0 to below 1; 0 for a trained model.
     """

@@ -20,8 +20,8 @@ from fairdash.training.losses import Loss
 from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_per_epoch
 
-#: Minimum number of steps per epoch for methods with large mini-batches, unless the batch size of the
-#: settings gives fewer steps. An epoch may then use the rows several times.
+#: Minimum number of steps per epoch for methods with large mini-batches. It does not apply if the batch size
+#: of the settings gives fewer steps. To reach this number, an epoch may use the rows several times.
 _MIN_STEPS_PER_EPOCH = 8
 
 
@@ -234,8 +234,8 @@ class MinimaxTrainer:
         self.loss = loss
         self.scale = scale
         self.adversary_steps = adversary_steps
-        # If a predictor or its adversary diverges, the training of both stops, so both optimisers use the
-        # same mask.
+        # If a predictor or its adversary diverges, the training of both stops. Both optimisers therefore use
+        # the same mask.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
         self.descent = StackedAdam(predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive)
         adversary = [] if penalty is None else list(penalty.parameters())
@@ -255,9 +255,9 @@ class MinimaxTrainer:
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
         psi, gradient_of_u = self._step_adversaries(u.detach(), batch)
-        # This gives the gradient of L(h(X), Y) + λ Ψ(U, V) by φ, because Ψ depends on φ only through u.
-        # Passing gradient_of_u to torch as output gradients would import sympy, which takes a second in a new
-        # process.
+        # This gives the gradient of L(h(X), Y) + λ Ψ(U, V) with respect to φ, because Ψ depends on φ only
+        # through u. Passing gradient_of_u to torch as output gradients would import sympy, which takes a
+        # second in a new process.
         total = error.sum() + (u * gradient_of_u).sum()
         self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
@@ -334,8 +334,8 @@ class BestEpoch:
     def update(self, epoch: int) -> None:
         """Score the models on the validation rows, and store the weights of models with a better score.
 
-        After `patience` epochs without a better score, the stored weights of a model no longer change, so
-        that they do not depend on how long other models are trained.
+        After `patience` epochs without a better score, the stored weights of a model no longer change. They
+        therefore do not depend on how long other models are trained.
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)

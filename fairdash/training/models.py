@@ -1,9 +1,9 @@
 """Training of many models of one data set, with any mix of methods, λ, splits, seeds and settings.
 
 Models are trained in batches (“stacks”). One large stack is faster than several small stacks: on the Crime
-data, five stacks with one split each take two thirds more time than one stack with five splits. So that an
-interrupted training can be resumed, the epochs of a stack are divided into parts (“legs”). After each leg,
-the state of all models is stored, so that resuming does not change the results.
+data, five stacks with one split each take two thirds more time than one stack with five splits. The epochs of
+a stack are divided into parts (“legs”), so that an interrupted training can resume. After each leg, the state
+of all models is stored. Resuming from this state does not change the results.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ def train_models(
     random_state
         Seed of the mini-batches. Each entry of `models` contains the seed of its initial weights.
     importance
-        Whether to compute the permutation importance of features for each model; every split then needs test
+        True to compute the permutation importance of features for each model; every split then needs test
         rows.
     networks
-        Whether to return the trained networks.
+        True to return the trained networks.
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.

@@ -1,8 +1,8 @@
 """Pilot training, which selects weights λ whose models range from standard to independent predictions.
 
 The weight λ has no natural scale: λ = 0.25 removes all dependence from a model of rare claims, whereas λ = 5
-does not remove it from a model of household incomes. The pilot therefore selects the weights of a plan so
-that the models' dependence on validation rows is evenly spaced. The pilot does not use test rows.
+does not remove it from a model of household incomes. The pilot training therefore selects the weights of a
+plan so that the models' dependence on validation rows is evenly spaced. It does not use test rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Weights λ with which a pilot trains models, from 0.003 to 30.
+#: Weights λ of the models in a pilot training, from 0.003 to 30.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Maximum number of training rows of a pilot, and maximum number of rows for measuring dependence.
+#: `MAX_TRAINING_ROWS` is the maximum number of training rows of a pilot training.
+#: `MAX_MEASURED_ROWS` is the maximum number of rows on which a pilot training measures dependence.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -51,12 +52,12 @@ def find_lams(
     Parameters
     ----------
     split
-        Split. The pilot's models are trained on the training rows of this split. The dependence of these
+        Split on whose training rows the models of the pilot training are trained. The dependence of these
         models is measured on the validation rows or, if there are none, on a fifth of the training rows. If
         there are many rows, a random sample is used.
     method, settings
         Method and settings of the models, which are trained at each of :data:`PILOT_LAMS`. The numbers of
-        epochs and rows per batch in `settings` are replaced by numbers that suit the pilot.
+        epochs and rows per batch in `settings` are replaced by numbers that suit the pilot training.
     count
         Number of weights to find.
     progress
@@ -87,7 +88,7 @@ def find_lams(
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
-    """Estimate the time of a pilot with `n_train` training rows, in seconds on a slow core."""
+    """Estimate the time of a pilot training with `n_train` rows, in seconds on a slow core."""
     n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
@@ -138,7 +139,7 @@ def is_auto(lams: Sequence[float] | str) -> bool:
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
-    """Return weights λ for evenly spaced levels of dependence, from the standard model to the floor.
+    """Return weights λ for evenly spaced levels of dependence, from the standard model to the noise floor.
 
     Parameters
     ----------
@@ -147,15 +148,15 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     dependence : (L,) array
         Dependence of the models' predictions. An increase of dependence with λ is treated as noise.
     floor
-        Mean of the measure under independence.
+        Noise floor: the mean of the measure under independence.
     count
         Number of weights to return.
 
     Returns
     -------
     (count,) array
-        Distinct weights in ascending order, rounded to two digits. At the last weight, dependence is at the
-        floor or, if no model reaches the floor, at the smallest dependence of the models.
+        Distinct weights in ascending order, rounded to two digits. At the last weight, dependence equals the
+        noise floor or, if no model reaches the noise floor, the smallest dependence of the models.
 
     Examples
     --------
@@ -164,8 +165,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # Where dependence does not fall, the smallest weight is used; a decrease below 1e-12 is attributed to
-    # rounding.
+    # A weight is left out if a smaller weight gives the same or less dependence. A decrease below 1e-12 is
+    # attributed to rounding.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # Dependence is assumed to start falling at a third of the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))

@@ -89,7 +89,7 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Delete the curves of the previous part of the training (leg), and report the completed share."""
+        """Delete the curves of the previous part (leg) of the training, and report the completed share."""
         self.curves, self._unreported = [], []
         self._report(None)
 

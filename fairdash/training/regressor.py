@@ -48,9 +48,9 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     """Neural network with a penalty on the dependence of predictions, or residuals, on sensitive features.
 
     Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss divided by the loss of the
-    constant model. Ψ is the measure with which the method penalises dependence between U (see `objective`)
-    and the sensitive features s. λ = 0 gives the standard network; a larger λ gives a fairer and less
-    accurate network.
+    constant model. The penalty Ψ of the method measures dependence between U (see `objective`) and the
+    sensitive features s. λ = 0 gives the standard network; a larger λ gives a fairer and less accurate
+    network.
 
     Training uses s, but predictions are computed without s. Pass s as ``fit(…, sensitive_features=s)``, or
     name columns of X in `sensitive_columns`.
@@ -90,10 +90,10 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     n_iter_ : int
         Number of epochs of the training.
     n_validation_rows_ : int
-        Number of validation rows; 0 if `patience` is None. A saved file does not contain this number.
+        Number of validation rows; 0 if `patience` is None. A loaded model does not have this attribute.
     best_epoch_ : int
-        Epoch whose weights the model has: with `patience`, the best epoch on the validation rows, otherwise
-        the last epoch.
+        Number of the epoch from which the model has its weights. With `patience`, it is the best epoch on the
+        validation rows, otherwise the last epoch.
     device_ : str
         Device used for training.
     sensitive_names_ : tuple
@@ -107,8 +107,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     combinations of columns. :class:`fairdash.FairPostprocessor` removes joint dependence on one numeric
     column and several columns of classes.
 
-    Training uses float64, which is as fast as float32 for a single model; on MPS, which does not support
-    float64, training uses float32. NumPy computes predictions in float64, without torch.
+    Training uses float64, which is as fast as float32 for a single model. MPS does not support float64, so
+    training on MPS uses float32. NumPy computes predictions in float64, without torch.
 
     A missing number is replaced by the median of the training rows. For a missing category, or a level that
     does not appear in the training rows, the inputs of all levels are 0. :meth:`predict` warns of levels that
@@ -204,7 +204,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         sample_weight : array, shape (n,)
             Row weights, such as exposures; weight 0 leaves a row out, and weight 2 counts as two rows.
         groups : array, shape (n,)
-            Group of each row, such as its policy. Either all rows of a group are validation rows, or all are
+            Group of each row, such as its policy. The rows of a group are either all validation rows or all
             training rows.
 
         Raises
@@ -267,7 +267,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Load a model that :meth:`save` has written; its predictions are exactly the same.
+        """Load a model that :meth:`save` has written; it gives exactly the same predictions.
 
         Raises
         ------
@@ -297,7 +297,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 Regressor = TypeVar("Regressor", bound="FairRegressor")
 
 _KIND = "fairdash.FairRegressor"
-#: Version of the file format, which is increased if earlier versions of fairdash cannot read new files.
+#: Version of the file format. It increases when earlier versions of fairdash cannot read new files.
 _FORMAT = 2
 #: Fitted attributes whose values are numbers or text.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")

@@ -102,7 +102,7 @@ def fit_regressor(
     model.device_ = device.name
     if trained.diverged[0]:
         warnings.warn(
-            "Training diverged, so the model has the last finite weights. Try a lower lr or adversary_lr.",
+            "Training diverged, so the model has its last finite weights. Try a lower lr or adversary_lr.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -150,7 +150,8 @@ def rows_to_fit(
     if isinstance(X, pd.DataFrame):
         require_unique(X)
         validate_data(model, X, y, skip_check_array=True)
-        # scikit-learn would convert the columns to one array, so `clean_features` checks them one by one.
+        # A check by scikit-learn would convert all columns to one array, so `clean_features` checks each
+        # column.
         _, y = check_X_y(np.zeros((len(X), 1)), y, y_numeric=True, ensure_min_samples=2)
     else:
         X, y = validate_data(
@@ -274,13 +275,13 @@ def rows_to_predict(
     Parameters
     ----------
     model
-        Fitted estimator. X may lack the columns in the ``sensitive_names_`` of the estimator.
+        Fitted estimator. X need not contain the columns in the ``sensitive_names_`` of the estimator.
     columns
         Columns that the model uses, by name or by position.
     numbers
         Columns that must be numeric.
     has_text
-        Whether the other columns may contain text.
+        True if the other columns may contain text.
 
     Raises
     ------

@@ -139,10 +139,10 @@ class SearchResult:
     best
         Settings with the smallest score, or None in a search for a weight.
     lam
-        Selected weight λ, or None in a search for settings. It is 0 if the standard model already meets the
-        target. If no weight meets the target, it is the weight that comes closest, up to noise.
+        Selected weight λ, or None in a search for settings. The weight is 0 if the standard model already
+        meets the target. If no weight meets the target, it is the weight that comes closest, up to noise.
     reached
-        Whether the selected weight meets the target on held-out rows; always True in a search for settings,
+        True if the selected weight meets the target on held-out rows; always True in a search for settings,
         which has no target.
     frame
         Table with one row per candidate, described in :func:`search_settings` and
@@ -189,8 +189,8 @@ def search_settings(
     """Compare the candidates of `plan` by cross-validation on the rows with numbers `rows`.
 
     The score of a candidate is **loss + λ · excess dependence**; a smaller score is better. The score
-    corresponds to the training objective, but is computed on held-out rows and with a measure that training
-    does not minimise (``selection_measure`` of the method), so that a network gets no better score for
+    corresponds to the training objective, but is computed on held-out rows. It uses a measure that training
+    does not minimise (``selection_measure`` of the method). A network therefore gets no better score for
     dependence that its penalty fails to detect. The loss is divided by the loss of a constant model. The
     excess is the dependence minus the independence floor on the same rows, or 0 if the difference is
     negative, so that noise is not rewarded. For ``"standard"``, the score is the loss. Candidates that

@@ -37,7 +37,7 @@ class Objective:
     meaning
         Description in one sentence.
     uses_target
-        Whether U is the residual ŷ − y instead of the prediction ŷ.
+        True if U is the residual ŷ − y instead of the prediction ŷ.
     """
 
     id: str
@@ -104,7 +104,7 @@ class TrainingSettings:
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     balance
-        Whether predictions are shifted (multiplied, with a log link) such that their sum over the training
+        True if predictions are shifted (multiplied, with a log link) such that their sum over the training
         rows equals that of the target.
     patience
         Number of epochs after which training stops if the score on the validation rows (loss plus λ Ψ) has
@@ -157,7 +157,7 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # These properties raise an error if the loss or the architecture is unknown.
+        # Access to these properties raises an error if the loss or the architecture is unknown.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
@@ -176,7 +176,7 @@ class TrainingSettings:
         return batches_per_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings that lead to as many steps on `on` rows as these settings on `n_rows` rows.
+        """Return settings that give the same number of steps on `on` rows as these settings on `n_rows` rows.
 
         The numbers of epochs, of warm-up epochs and of epochs of patience are multiplied by the same factor
         and rounded.
@@ -199,18 +199,19 @@ class TrainingSettings:
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
 
-#: Number of steps of the predictor in a training. For larger tables, mini-batches contain more rows, but the
-#: number of steps stays the same.
+#: Number of steps of the predictor in a training. It is the same for larger tables, whose mini-batches
+#: contain more rows.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Number of rows that each adversary step except the last one uses from a mini-batch; successive steps use
-#: different rows.
+#: Number of rows of a mini-batch in an adversary step before the last one. Successive steps use different
+#: rows.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Ratio of the number of epochs to the number of warm-up epochs.
 _EPOCHS_PER_WARM_UP_EPOCH = 6
-#: The default weight decay is the first number divided by the number of rows, and at most the second number.
-#: It decreases with the number of rows, because its penalty is added to the mean loss per row.
+#: The default weight decay is `_WEIGHT_DECAY_OF_ALL_ROWS` divided by the number of rows, and at most
+#: `_MAX_WEIGHT_DECAY`. It decreases with the number of rows, because its penalty is added to the mean loss
+#: per row.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
 #: Settings that :func:`budget_of` returns; an estimator accepts ``"auto"`` for them.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
@@ -222,9 +223,9 @@ def budget_of(
     """Return the training schedule for a number of rows; the number of steps is at most about :data:`STEPS`.
 
     For up to several thousand rows, the schedule is 60 epochs with mini-batches of 256 rows. For larger
-    tables, mini-batches contain up to 2,048 rows or, if this is more, 1/180 of the rows, and the number of
-    epochs is smaller, so that the number of steps is about :data:`STEPS` (``benchmarks/portfolio.py``
-    measures the effect).
+    tables, mini-batches contain up to 2,048 rows or, if this is more, 1/180 of the rows. The number of epochs
+    is smaller, so that the number of steps is about :data:`STEPS` (``benchmarks/portfolio.py`` measures the
+    effect).
 
     Parameters
     ----------
@@ -273,8 +274,8 @@ def _power_of_2(value: float) -> int:
 def batches_per_epoch(n_rows: int, batch_size: int) -> int:
     """Return the number of full mini-batches in `n_rows` rows, at least 1.
 
-    A smaller last mini-batch would have noisier means and variances, so the rows left over are not used in
-    this epoch.
+    A smaller last mini-batch would have noisier means and variances. The remaining rows are therefore not
+    used in this epoch.
     """
     return max(n_rows // batch_size, 1)
 

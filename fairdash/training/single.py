@@ -94,9 +94,8 @@ def train_single(
     scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
     if s is None or lam == 0:
         method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
-    # With one model, launching operations takes longer than computing them, so float64 takes no additional
-    # time. With float64, a row of weight 2 gives the same result as two equal rows. MPS does not support
-    # float64.
+    # With one model, launching operations takes longer than computing them, so float64 is as fast as float32.
+    # With float64, a row of weight 2 gives the same result as two equal rows. MPS does not support float64.
     number = torch.float32 if device == "mps" else torch.float64
 
     def table(values: NDArray[np.float64]) -> torch.Tensor:
@@ -151,7 +150,7 @@ class Predictor:
     activation
         Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
-        Whether h(x) is the exponential of the output of the last layer instead of the output.
+        True if h(x) is the exponential of the output of the last layer instead of the output.
     factor, shift
         Factor and shift that convert h(x) to the target's units, including the correction that balances
         predictions.

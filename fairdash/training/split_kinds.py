@@ -1,8 +1,7 @@
 """Registry of kinds of splits into training and test rows, and selection of holdout rows.
 
-If a weight λ is selected on test rows, its results on these rows are optimistic: a statement about the
-selected model turns out wrong on other rows in about half of all cases. Holdout rows are never used for
-selection.
+If a weight λ is selected on test rows, its results on these rows are optimistic. In about half of all cases,
+a statement about the selected model is then wrong on other rows. Holdout rows are never used for selection.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from fairdash.utils.seeds import Stream, rng_of
 Rows = NDArray[np.int64]
 
 RANDOM, GROUP, TIME = "random", "group", "time"
-#: In splits by time, each test window starts earlier than the previous one by this share of the rows.
+#: In splits by time, the test window of each further split starts earlier by this share of the rows.
 _WINDOW_STEP = 0.05
-#: Minimum share of the rows that are earlier than any test window.
+#: Minimum share of the rows that come before the earliest test window.
 _MIN_EARLIER_SHARE = 0.2
 
 
@@ -134,7 +133,7 @@ def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
 
 
 def check_groups(dataset: Dataset) -> None:
-    """Raise an error, before training, if a permutation test could not exchange any groups."""
+    """Raise an error, before training, if a permutation test could not permute any groups."""
     codes = as_groups(dataset.groups, dataset.n_rows)
     if codes is not None:
         for column in dataset.sensitive.columns:
@@ -251,9 +250,10 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 )
 
 
-#: Default share of holdout rows, minimum number of rows of a table from which holdout rows are set aside by
-#: default, and maximum number of holdout rows. With the maximum number, little uncertainty remains, and
-#: further rows are more useful for training.
+#: `SHARE` is the default share of holdout rows.
+#: `FROM_ROWS` is the minimum number of rows of a table for which holdout rows are set aside by default.
+#: `MAX_ROWS` is the maximum number of holdout rows. With so many holdout rows, little uncertainty remains,
+#: and further rows are more useful for training.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
@@ -261,10 +261,10 @@ SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 class SetAside:
     """Holdout rows, and predictions for these rows by models that were trained on other rows.
 
-    For each method and weight, one model is trained on all other rows, with the same settings and seed as the
-    model for all rows that a user can export, so that both are as similar as possible. For large tables, the
-    model of the first split is used instead. The mean prediction over the models of all splits would be a
-    different predictor, which a user cannot export.
+    For each method and weight, one model is trained on all other rows. It has the same settings and seed as
+    the model for all rows that a user can export, so that both models are as similar as possible. For large
+    tables, the model of the first split is used instead. The mean prediction over the models of all splits
+    would be a different predictor, which a user cannot export.
 
     Parameters
     ----------
@@ -318,17 +318,18 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     """Draw the holdout rows, and return their sorted numbers.
 
     The holdout rows depend only on the data set, not on a seed. All runs on the same table therefore have the
-    same holdout rows, so that no run can use the holdout rows of another run for training or selection.
+    same holdout rows. No run can use the holdout rows of another run for training or selection.
 
     Parameters
     ----------
     share
         Share of the rows to draw, from 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
-        Whether to draw the latest rows, for splits by time, which test whether a model trained on past rows
-        is valid later; models must then not use other rows of the same period. Rows with the same time stay
-        together: the holdout contains the rows of as many of the latest times as fit into the share, but at
-        least of the last time. If False, rows (whole groups, if the data set has groups) are drawn at random.
+        True to draw the latest rows, for splits by time. Such splits test whether a model trained on past
+        rows is valid later, so models must not use other rows of the same period. Rows with the same time
+        stay together. The holdout contains the rows of the latest times, as many as fit into the share, and
+        at least the rows of the last time. If False, rows (whole groups, if the data set has groups) are
+        drawn at random.
 
     Raises
     ------
@@ -348,7 +349,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(time >= times[-max(n_times, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
-        # Groups are drawn in random order as long as their rows do not exceed the requested number.
+        # Groups are drawn in random order until their rows would exceed the requested number.
         within = np.bincount(codes)[order].cumsum() <= n_drawn
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:

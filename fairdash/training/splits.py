@@ -46,7 +46,7 @@ class Split:
 
 
 def constant_parts(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the indices of those `parts` (arrays of row numbers) in which a column is constant."""
+    """Return the indices of `parts` (arrays of row numbers) in which a column is constant."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
 

@@ -112,7 +112,7 @@ class TrainedStack:
     loss
         Loss, whose link converts outputs of the networks to predictions.
     diverged
-        Whether the loss of each model became infinite or NaN, (K,). A model that diverged has its last finite
+        True for each model whose loss became infinite or NaN, (K,). A model that diverged has its last finite
         weights.
     best_epoch
         Number of the epoch whose weights each model has, (K,), from 1.
@@ -224,8 +224,8 @@ def _prepared(
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
     """Return trainer, mini-batches, early stopping (None without patience), and the rows on `device`.
 
-    After this function, the host does not read any number from `device` within an epoch, because it would
-    have to wait for the device.
+    Afterwards, the host reads no number from `device` within an epoch, because each such reading would wait
+    for the device.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
@@ -260,8 +260,8 @@ def _minimax_trainer(
     """Return the trainer of predictors and adversaries, and the rows, with encoded s, on `device`."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
-    # s is encoded before it is copied to the device, because ranks need double precision, which some devices
-    # lack.
+    # s is encoded before it is copied to the device, because ranks need double precision. Some devices do not
+    # support double precision.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
         s = data.sensitive_for(penalty_class)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from fairdash.training.stack import StackData, State
 
-#: Approximate time of a leg, in seconds on a slow core, and maximum number of legs per stack.
+#: `SECONDS_PER_LEG` is the approximate time of a leg, in seconds on a slow core.
+#: `MAX_LEGS` is the maximum number of legs per stack.
 SECONDS_PER_LEG, MAX_LEGS = 5.0, 20
 #: Estimated time, in seconds on a slow core, per training row and unit of :func:`work_of`.
 _SECONDS_PER_ROW = 1e-6
@@ -151,7 +152,7 @@ class StackTrainer:
                 data.x,
                 device=self.device,
                 blocks=self.encoded(stack[0]).encoder.blocks,
-                # The completed share stays 1, but the caller can cancel the training in this call.
+                # This call reports the share 1 again, so that the caller can cancel the training.
                 on_feature=lambda: report.step(1.0),
             )
         return {**result, **importance}
@@ -234,11 +235,11 @@ def train_in_legs(
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
-    """Return the approximate training time of models in relative units; most of it is for adversary steps."""
+    """Return the approximate training time of models in relative units; adversary steps take most of it."""
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
-            continue  # All tariffs together are trained in less time than one network.
+            continue  # Training all tariffs takes less time than training one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         share = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
@@ -275,6 +276,7 @@ def _leg(
     try:
         result = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # This result is stored, so that a resumed run does not try to train the same stack again.
+        # The step stores that memory is too small, so that a resumed run does not try to train the same stack
+        # again.
         return {"fits": False}
     return {**result, "curves": report.end(), "fits": True}

@@ -151,15 +151,15 @@ class Sweep(TrainingPlan):
     validation_share
         Share of the rows outside the test set that become validation rows, from 0 to below 1.
     tune
-        Whether :func:`fairdash.training.crossvalidation.tune` first selects the weight decay on the
+        True if :func:`fairdash.training.crossvalidation.tune` first selects the weight decay on the
         validation rows of each split. Its values of weight decay and learning rate then replace those in
         `settings`.
     find_lams
-        Whether to replace `lams` by the same number of weights found by
+        True to replace `lams` by the same number of weights found by
         :func:`fairdash.training.pilot.find_lams`.
     tariff
-        Whether a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at weights λ of the same
-        number. :meth:`models` does not list these tariffs.
+        True if a run also fits tariffs (:mod:`fairdash.tariff`), at λ = 0 and at as many weights λ as `lams`
+        has. :meth:`models` does not list these tariffs.
     objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.sweep.TrainingPlan`.
 
@@ -268,7 +268,7 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=training,
-        # For large tables, the default weight decay is below all candidates and at least as good as these.
+        # For large tables, the default weight decay is below all candidates of a tuning and at least as good.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Tariffs are a default only for losses with a log link, because these losses suit prices and claims.
         tariff=training.loss_function.has_log_link if tariff is None else tariff,
@@ -279,9 +279,9 @@ def default_plan(
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """Return the plan of a preview, which has one split and only the first fair method of `plan`.
 
-    If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs are fitted to all
-    rows in seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of
-    the rows, `n_rows` is the size of the sample, to which the schedule of the training is adapted.
+    If the plan has tariffs, the preview fits tariffs instead of networks. Tariffs are fitted to all rows in
+    seconds, and weak dependence may be detectable only with all rows. If the preview uses a sample of the
+    rows, `n_rows` is the size of the sample. The training schedule is adapted to this size.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -326,13 +326,13 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Whether to compute the permutation importance of features for every model.
+        True to compute the permutation importance of features for every model.
     confirms
-        Whether to predict the holdout rows, if there are any, with one model per method and λ. This model is
+        True to predict the holdout rows, if there are any, with one model per method and λ. This model is
         trained on all other rows or, for large tables, is the model of the first split. If False, holdout
         rows are not used at all.
     brief
-        Whether to use the standard models from the comparison of weight decays if training would give exactly
+        True to use the standard models from the comparison of weight decays if training would give exactly
         the same models. These models have no training curves and no importance.
     progress
         Function that is called after every step and every epoch, and may raise
@@ -410,7 +410,7 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         holdout = SetAside.of(dataset, holdout_rows, members=members, predictions=trained.predictions[first])
-    # Results for the holdout rows must not be visible, so predictions of the splits' models are removed.
+    # Results for holdout rows must stay hidden, so the splits' models lose their predictions for these rows.
     trained.predictions[:, holdout_rows] = np.nan
     return replace(trained, set_aside=holdout)
 

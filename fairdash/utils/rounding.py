@@ -75,9 +75,32 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Make nearly constant rows of an array constant, because ranks would magnify rounding errors."""
+    """Make numbers in a row of an array (..., n) equal if they are equal up to rounding, so that ranks agree.
+
+    The same factors may give premiums that differ in the last bits, because processors sum a table's rows in
+    different orders. Neighbouring numbers become equal if the first and the last of them are equal up to
+    rounding.
+
+    >>> settled(np.array([0.3, 0.1 + 0.2, 0.7])).tolist()
+    [0.3, 0.3, 0.7]
+    """
+    eps = precision(x) if eps is None else eps
     is_varying = varies(x, weight, eps=eps, unit=unit)
-    return x if is_varying.all() else np.where(is_varying[..., None], x, x[..., :1])
+    x = x if is_varying.all() else np.where(is_varying[..., None], x, x[..., :1])
+    ordered = np.sort(np.where(np.isfinite(x), x, np.nan), axis=-1)
+    lower, upper = ordered[..., :-1], ordered[..., 1:]
+    is_tie = is_rounding(lower, upper, eps=eps, unit=unit)
+    rows = np.argwhere((is_tie & (lower < upper)).any(axis=-1))
+    if len(rows):
+        x = x.copy()
+    for row in map(tuple, rows):
+        order = np.argsort(x[row], kind="stable")
+        values = x[row][order]
+        first = np.flatnonzero(np.append(True, ~is_tie[row]))
+        size = np.diff(np.append(first, len(values)))
+        merged = is_rounding(values[first], values[first + size - 1], eps=eps, unit=unit)
+        x[(*row, order)] = np.where(np.repeat(merged, size), np.repeat(values[first], size), values)
+    return x
 
 
 Array = NDArray[np.float64]

@@ -26,11 +26,9 @@ _ERRORS = {"mse", "rmse", "deviance", "error", "error_of_standard", "loss"}
 #: Numbers derived from trained models, without an interval.
 _DERIVED = {
     "verdict_value", "verdict_edge", "smallest", "smallest_money", "rows_needed", "statistic", "in_sample",
-}  # fmt: skip
-_DERIVED |= {
     "increase", "behind", "score", "excess", "hgr", "dependence", "upper", "lower", "price", "candidate",
+    "size", "u_explained", "s_explained", "difference", "money", "value", "gap", "floor",
 }  # fmt: skip
-_DERIVED |= {"size", "u_explained", "s_explained", "difference", "money", "value", "gap", "floor"}
 #: Number of rows if the frozen row does not state it: the test rows of the policies.
 _ROWS = 120
 _NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
@@ -94,10 +92,12 @@ def _shown(where: str, then: str, now: str) -> Difference:
 
 def tolerance(name: str, value: float, row: Mapping[str, Any], size: float) -> tuple[str, float, float]:
     """Kind, change and tolerance of a number that changed by `size`; `row` has the other values of its row."""
-    if name in ("p_value", "p_values", "p_at_best") or name.endswith("_p"):
-        steps = (each + 1 for each in _SHUFFLES if abs(value * (each + 1) - round(value * (each + 1))) < 1e-6)
-        return P_VALUE, size, 1.001 / next(steps, max(_SHUFFLES) + 1)
-    if name == "p_below":
+    if name in ("p", "p_value", "p_values", "p_at_best") or name.endswith("_p"):
+        whole = (each + 1 for each in _SHUFFLES if abs(value * (each + 1) - round(value * (each + 1))) < 1e-6)
+        steps = next(whole, None)
+        if steps or name != "p":
+            return P_VALUE, size, 1.001 / (steps or max(_SHUFFLES) + 1)
+    if name in ("p", "p_below"):
         # Per standard error, a normal tail probability changes by at most the density at 0.
         return LEARNED, size, SHARE * 0.4
     if name in ("lam", "lams"):

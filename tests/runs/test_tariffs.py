@@ -135,22 +135,22 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
     at = named(at.select_slider, "λ of the tariff").set_value(3.0).run()
     most = named(at.number_input, "No premium changes by more than … % against today's price")
-    assert most.value is None
-    assert "are capped at" not in words(at)
+    assert (most.value, "are capped at" in words(at)) == (None, False)
     at = most.set_value(10.0).run()
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
     assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
-    # Before the cap, the results equal those of the run at this weight.
+    # Before the cap, the results equal those of the run at this weight, up to the optimiser's tolerance: the
+    # run fits all weights together. Below the floor, small changes of premiums move the value by a part of it.
     own = tariffs_of(run).loc[3.0]
-    assert table["Deviance ÷ flat premium's"].iloc[0] == f"{own['deviance']:.4f}"
-    assert table["HGR_spline with age"].iloc[0] == f"{own['hgr_spline']:.3f} ({own['hgr_spline_floor']:.3f})"
+    assert float(table["Deviance ÷ flat premium's"].iloc[0]) == pytest.approx(own["deviance"], abs=2e-4)
+    cells = table["HGR_spline with age"].str.rstrip(")").str.split(" (", regex=False)
+    (value, floor), (after, _) = (map(float, cell) for cell in cells)
+    assert floor == pytest.approx(own["hgr_spline_floor"], abs=0.002)
+    assert value == pytest.approx(own["hgr_spline"], abs=floor / 4)
     changed = [float(each.removesuffix(" %")) for each in table["Change by more than 10 %"]]
-    assert changed[0] > 20
-    assert changed[1] == 0
-    link = [float(each.split(" ")[0]) for each in table["HGR_spline with age"]]
-    assert link[1] > link[0]
-    assert "Of the exposure, " in words(at)
-    assert "are capped at −10 %" in words(at)
+    assert changed[0] > 20 > changed[1] == 0
+    assert after > value
+    assert all(each in words(at) for each in ("Of the exposure, ", "are capped at −10 %"))
 
 
 # The preview for a price uses tariffs on all rows; an effect that the rows can't show is stated and not

@@ -50,8 +50,8 @@ class HGRPenalty(BasePenalty):
 #: worse in one of three simulations with χ². With three or six samples, training took longer without a better
 #: trade-off.
 _PAIRS = 2
-#: Maximum absolute value of the initial biases of the first layer. If they were 0, the initial h would be an
-#: odd function.
+#: Maximum absolute value of the initial biases of the first layer. If the biases were 0, the initial network
+#: h would be an odd function.
 _BIAS_SPREAD = 1.0
 
 
@@ -95,8 +95,8 @@ class RatioPenalty(BasePenalty):
         """
         share = shares(sample_weight)
         b = u.shape[1]
-        # Shifts are evenly spaced over the batch, so that the row order has little influence. In a tiny
-        # batch, every row is combined with all rows.
+        # The u of a row is combined with the s of rows at evenly spaced distances, so that the row order has
+        # little influence. In a tiny batch, every row is combined with all rows.
         steps = [k * b // (_PAIRS + 1) for k in range(1, _PAIRS + 1)] if b > _PAIRS + 1 else range(b)
         z = standardise(u, share)
         others = torch.cat([v, *(v.roll(step, dims=1) for step in steps)], dim=1)

@@ -17,10 +17,10 @@ from fairdash.utils.rounding import is_rounding, precision
 class BasePenalty(nn.Module):
     """Interface between a penalty and the training loop, for K models at once.
 
-    A penalty without an adversary only has to define ``forward(u, v, sample_weight)``, which returns Ψ (K,),
-    differentiable in u (K, batch, 1). The argument v (K, batch, q) contains encoded sensitive features. The
-    argument sample_weight has the shape (K, batch, 1); a row of weight 2 counts as two rows.
-    :meth:`parameters` returns the parameters of an adversary, with the leading dimension K.
+    A penalty without an adversary only has to define ``forward(u, v, sample_weight)``. This method returns Ψ
+    (K,), which must be differentiable in u (K, batch, 1). The argument v (K, batch, q) contains encoded
+    sensitive features. The argument sample_weight has the shape (K, batch, 1); a row of weight 2 counts as
+    two rows. :meth:`parameters` returns the parameters of an adversary, with the leading dimension K.
 
     Parameters
     ----------

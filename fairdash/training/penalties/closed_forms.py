@@ -82,8 +82,8 @@ class KDEPenalty(BasePenalty):
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return normal quantiles of the mid-ranks.
 
-        All kernels have the same bandwidth. If S had a heavy tail and were only standardised, most rows would
-        be within one bandwidth, so that differences between these rows would be lost.
+        All kernels have the same bandwidth. With standardised values of an S with a heavy tail, most rows
+        would be within one bandwidth. Differences between these rows would then be lost.
         """
         return normal_scores(s, train, weight)
 
@@ -99,8 +99,7 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        # The comparison is written so that NaN is not treated as empty; a model whose U is NaN then gets Ψ =
-        # NaN.
+        # This comparison does not treat NaN as an empty line, so a model whose U is NaN gets Ψ = NaN.
         empty = (rows <= _MIN_MASS) | (columns <= _MIN_MASS)
         product = torch.where(empty, 1.0, rows * columns)
         # Ψ is computed as a sum of squares, because the subtraction of 1 from a number near 1 would lose
@@ -246,7 +245,7 @@ class Moments(NamedTuple):
         return torch.where(self.inside.abs() < basis.reach, slope, 0.0).transpose(1, 2)
 
 
-#: Number of times that a matrix is squared, and number of squarings after which it is rescaled, because
+#: A matrix is squared `_SQUARINGS` times. It is rescaled after every `_SQUARINGS_AT_ONCE` squarings, because
 #: numbers below 1e-38 are 0 in single precision. If the two largest eigenvalues differ by less than 1e-4 of
 #: their size, the result is a mixture of their vectors.
 _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
@@ -317,8 +316,8 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * m.slope(_KERNELS_OF_U, gradient_of_kernels), None, None
 
 
-#: Kernels that cover a wider range of U than in SplineHGRPenalty, because estimators on new rows also use the
-#: tails of U.
+#: These kernels cover a wider range of U than those of SplineHGRPenalty, because estimators on new rows also
+#: use the tails of U.
 _WIDE_KERNELS = GaussianKernels(12, 3.5)
 
 

@@ -25,7 +25,7 @@ from fairdash.utils.rounding import precision
 
 Array = NDArray[np.float64]
 
-#: Maximum number of features in total, and maximum number of features of one attribute.
+#: `_FEATURES` is the maximum number of features in total, and `_OF_ONE` the maximum number of one attribute.
 _FEATURES, _OF_ONE = 32, 16
 #: Maximum number of attributes whose features are multiplied.
 TOGETHER = 3

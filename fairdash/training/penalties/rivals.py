@@ -1,8 +1,7 @@
 """Published penalties, for comparison: GeDI, generalised demographic parity, expected MMD, and HSIC.
 
-All penalties in this module use the normal scores of one sensitive column, whereas the authors use the column
-without a transformation. U is standardised in every batch, so that the effect of λ does not depend on the
-units of U.
+All penalties in this module use the normal scores of one sensitive column. The authors use the column without
+a transformation. U is standardised in every batch, so that the effect of λ does not depend on the units of U.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from fairdash.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]
 
-#: Highest power of S, which is also the default of the authors' package maxcorr.
+#: Highest power of S; the authors' package maxcorr has the same default.
 _DEGREE = 3
 #: Minimum variance of a principal component of the powers of S, divided by the largest variance. Components
-#: with a smaller variance get no coefficient, because it would be noise. For a continuous S, the smallest
-#: ratio is 0.02, so all components are used.
+#: with a smaller variance get no coefficient, because such a coefficient would be noise. For a continuous S,
+#: the smallest ratio is 0.02, so all components are used.
 _MIN_VARIANCE_RATIO = 1e-3
-#: Number of grid lines for S, and largest absolute value of a grid line in standard deviations. The distance
-#: between lines is smaller than any bandwidth.
+#: The grid for S has `_LINES` lines from −`_REACH` to `_REACH` standard deviations. The distance between
+#: lines is smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
 #: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of this number
 #: would be enough.

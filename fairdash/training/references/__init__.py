@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-#: Ids of repaired prices of boosted trees: the first uses s for new prices, the second does not.
+#: Ids of repaired prices of boosted trees. `REPAIR` uses s for new prices; `REPAIR_PROJECTED` does not.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 
@@ -60,7 +60,7 @@ class Reference:
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`; charts for this objective show the reference.
     is_curve
-        Whether charts show the reference as a curve over strengths from 0 to 1, instead of one point per
+        True if charts show the reference as a curve over strengths from 0 to 1, instead of one point per
         split.
     source
         Publication.
@@ -84,10 +84,10 @@ REFERENCES: Mapping[str, Reference] = by_id(
         meaning="Starts from a model that uses s. Every prediction keeps its rank among people with the same "
         "s, and is replaced by the value with this rank in a distribution common to all people. No other "
         "change that makes predictions independent of s has a smaller mean square. With a strength below 1, "
-        "only this share of the change is made.",
+        "only this share of the change is applied.",
         limits="A price can only be computed for people whose s is known. A model that is trained with a "
-        "penalty can have a smaller error at the same value of the penalty's measure, even without s, "
-        "because it only reduces dependence that this measure detects. This is impossible at independence.",
+        "penalty only reduces dependence that the penalty's measure detects. At the same value of this "
+        "measure, its error can be smaller, even without s. At independence, its error cannot be smaller.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "

@@ -96,14 +96,14 @@ _MAX_DISTANCE = 5.0
 #: Bandwidth for an s with classes, divided by the share of the rarest class. On the scale of ranks, the
 #: distance between two classes is at least the share of the rarest class.
 _CLASS_BANDWIDTH = 0.1
-#: Ridge on the slope of a local line, divided by the mass of the kernel, for nodes around which all rows have
-#: the same rank.
+#: Ridge on the slope of a local line, divided by the mass of the kernel. It is needed at nodes around which
+#: all rows have the same rank.
 _SLOPE_RIDGE = 1e-6
 #: Minimum absolute deviation, divided by the mean deviation; the logarithm of deviations is fitted, so they
 #: must be above 0.
 _MIN_DEVIATION = 1e-3
-#: Minimum distance of ranks from 0 and 1; ranks closer to 0 or 1 are moved to this distance, so that lines
-#: are not extrapolated beyond the rows with weight.
+#: Minimum distance of a rank from 0 and from 1. Ranks closer to 0 or 1 are moved to this distance, so that
+#: lines are not extrapolated beyond the rows with weight.
 _MIN_RANK = 1e-4
 
 
@@ -216,7 +216,7 @@ class Barycentre:
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # If several quantiles equal the value, the level is the one of their levels that is nearest to 0.5.
+        # If several quantiles equal the value, the level nearest to 0.5 is used.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -246,8 +246,8 @@ def fit_barycentre(
     Parameters
     ----------
     y_pred : (n,) array
-        Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to the target
-        than predictions for new rows, including the target's dependence on s.
+        Predictions ŷ. Use out-of-fold predictions. In-sample predictions are closer to the target than
+        predictions for new rows, and follow its dependence on s more closely.
     s : (n,) array
         Values of the sensitive attribute, in one column. The result only depends on the order of these
         values. A constant s leaves ŷ unchanged.
@@ -259,7 +259,7 @@ def fit_barycentre(
         of a rank, with the rate that balances bias and variance of a smooth curve. Here, n is the effective
         number of rows, (Σw)² / Σw², which does not depend on the unit of the weights.
     classes
-        Whether the values of s are class codes. The bandwidth is then so small that the distribution of each
+        True if the values of s are class codes. The bandwidth is then so small that the distribution of each
         class is estimated only from rows of this class.
 
     Returns

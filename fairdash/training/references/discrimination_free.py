@@ -36,7 +36,7 @@ def sensitive_nodes(
     ties), and the nodes are the means of s in the groups. The average of f over these nodes is exact if f is
     linear in s. In general, the error is at most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the
     variance of s within groups, which decreases with the square of the number of groups. A jump of f in s, as
-    in a tree, adds an error of at most twice the height of the jump divided by `max_nodes`.
+    in a tree, adds an error. This error is at most twice the height of the jump, divided by `max_nodes`.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    The premium of a row does not use the row's own s, but removes only the direct use of s (see the module).
+    The premium of a row does not use the row's own s. It removes only the direct use of s (see the module).
     If x and s are dependent, the mean of the premium differs from the mean of f, so an insurer has to adjust
     the premium.
 

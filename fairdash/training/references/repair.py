@@ -26,8 +26,9 @@ Index = NDArray[np.int64]
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
 MIN_CELL_ROWS = 20
-#: Maximum number of bands of a numeric attribute within which prices are repaired for another numeric
-#: attribute, and approximate minimum number of rows per combination of bands.
+#: Prices are repaired for a numeric attribute within bands of the other numeric attributes.
+#: `_BANDS` is the maximum number of bands of an attribute.
+#: `_ROWS_PER_BAND` is the approximate minimum number of rows per combination of bands.
 _BANDS, _ROWS_PER_BAND = 10, 200
 
 
@@ -97,7 +98,7 @@ class Repair:
     steps
         Steps, in the order in which they are applied.
     of_errors
-        Whether errors ŷ − y are repaired; the repair then subtracts the average error for each s.
+        True if errors ŷ − y are repaired; the repair then subtracts the average error for each s.
     offset, factor
         Number to add to prices, and number by which the result is multiplied, so that the mean price of the
         calibration rows does not change.
@@ -148,9 +149,9 @@ def fit_repair(
     """Fit the repair of prices, or of their errors, for one or several sensitive attributes.
 
     Prices are first made independent of a numeric attribute within each combination of classes, and then
-    independent of these combinations. The result is the barycentre of all distributions given the number and
-    the classes, because that barycentre equals the barycentre of the combinations' barycentres. The repaired
-    price is therefore jointly independent of the number and the classes. Several numeric attributes are
+    independent of these combinations. The result is the barycentre of all distributions given the numeric
+    attribute and the classes. It equals the barycentre of the combinations' barycentres. The repaired price
+    is therefore jointly independent of the numeric attribute and the classes. Several numeric attributes are
     repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at
     least 400 rows, prices are repaired for each numeric attribute within bands of the other numeric
     attributes, and are then independent of the attribute within these bands.
@@ -163,10 +164,10 @@ def fit_repair(
     s : (n, d) array
         Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
-        Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price, which cannot depend on y,
-        can only correct the average error for each s, not the spread of the errors.
+        Outcomes, or None. With outcomes, the errors ŷ − y are repaired. A price cannot depend on y. It can
+        therefore only correct the average error for each s, not the spread of the errors.
     classes
-        Whether each column of s contains class codes, or None if no column does.
+        True for each column of s that contains class codes, or None if no column does.
     sample_weight : (n,) array, optional
         Non-negative weights.
     """

@@ -77,8 +77,8 @@ def train_references(
         For each of the J splits, an estimate of the minimum increase of the error due to independence, in
         units of ``mse``: the error of the barycentre with strength 1 minus the error of the base model f(x,
         s), on the test rows. If f is E[y | x, s], the expectation of this difference is
-        :func:`~fairdash.training.references.price_of_independence`. Unlike that squared distance, the
-        difference of errors is not biased upwards by noise.
+        :func:`~fairdash.training.references.price_of_independence`. Noise biases an estimate of that squared
+        distance upwards, but not this difference of errors.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def train_references(
         )
 
     def of_base() -> TrainedModels:
-        # If all splits have validation rows, the selection of the weight decay has trained models on the same
-        # rows, which can be used here.
+        # If all splits have validation rows, models that were trained to select the weight decay are used
+        # here, because they were trained on the same rows.
         return tuned if all(len(split.validation) for split in splits) else train(splits, "base")
 
     def of_folds() -> NDArray[np.float64]:
@@ -195,8 +195,8 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
 def _prediction_given_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
     """Return a function of s that predicts the rows of `with_s` with a network whose last feature is s."""
     name, encoder = with_s.features.columns[-1], network.encoder
-    # The function is called for the same rows with many values of s, so all other features are encoded only
-    # once.
+    # The function is called for the same rows with many values of s. All other features are therefore encoded
+    # only once.
     x, block = encoder.transform(with_s.features).astype(np.float32), encoder.blocks[name]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
