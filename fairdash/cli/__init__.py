@@ -188,7 +188,7 @@ def _is_closed(stream: TextIO) -> bool:
     except io.UnsupportedOperation:  # The stream is a string in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # Even an empty request reports a closed pipe.
+    poll.register(place, 0)  # A request for no events still reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 

@@ -159,7 +159,7 @@ def card_of(
     run
         Id of the run that executed the sweep.
     figures
-        Results shown to the user, by name: numbers, texts, or None.
+        Results shown to the user, by name. They are numbers, strings or None.
     """
     return {
         "fairdash_model": _FORMAT,

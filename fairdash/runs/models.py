@@ -62,8 +62,8 @@ class ModelSpec(JobSpec):
     point
         Method and weight λ ≥ 0. The weight λ may be between two weights of the plan.
     figures
-        Results of this model that were shown to the user, by name: numbers, texts, or None. The model card
-        states these results as estimates from the splits. Numbers that are not finite become None.
+        Results of this model that were shown to the user, by name. They are numbers, strings or None. The
+        model card states these results as estimates from the splits. Numbers that are not finite become None.
     source, created
         Same meaning as in :class:`fairdash.runs.store.JobSpec`.
     """

@@ -95,7 +95,8 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     Parameters
     ----------
     files
-        Map from paths in the folder of the run to contents. The files' seals and hashes are already checked.
+        Map from paths in the folder of the run to contents. The hashes of the files have already been
+        checked.
     look
         Name of the folder with the results.
 

@@ -218,7 +218,7 @@ class JobContext:
         self._retry(write, wait=wait)
 
     def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
-        """Write the progress. If the disk is full, the work continues."""
+        """Write the progress. A full disk does not stop the work."""
         status = RunStatus(
             state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )

@@ -164,7 +164,7 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
 
     spec, begun = run.spec, run.spec.share_of_first
     context.begin("reading the data", fraction=begun)
-    # Finished steps write their curves again.
+    # The file is deleted, because finished steps write their curves again.
     (run.folder / CURVES).unlink(missing_ok=True)
 
     def on_curve(curve: pd.DataFrame) -> None:

@@ -50,9 +50,9 @@ class Column:
     low, high
         Smallest and largest allowed number.
     may_lack
-        Whether a number may be missing (NaN).
+        True if a number may be missing (NaN).
     is_needed
-        Whether the column is required.
+        True if the column is required.
     """
 
     kind: str = NUMBER
@@ -99,7 +99,7 @@ def read_json(
     Parameters
     ----------
     may_lack
-        Whether a number may be missing (NaN).
+        True if a number may be missing (NaN).
     most_entries
         Largest number of entries of a list or an object.
     """

@@ -247,8 +247,8 @@ class _Trees(NamedTuple):
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         share_given_target = self.explain_rest(rest, ranks, self.ranks[:, None])
-        # Let f explain a share F, and b x a share B, of the variance of y. If y is known, f explains the
-        # share F B / ((1 - F) (1 - B)) of x.
+        # For y = f + b x + noise, let f explain a share F and b x a share B of the variance of y. If y is
+        # known, f explains the share F B / ((1 - F) (1 - B)) of x.
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
             share_of_rest = self.explain_rest(rest, self.ranks, f)

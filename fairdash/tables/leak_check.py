@@ -90,15 +90,16 @@ def check_data(
     group: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
-    """Check for leaks: columns that reveal the target.
+    """Check a table for leaks, which are columns that reveal the target.
 
-    Findings have two levels. *Certain* leaks are: copies of the target (exact, ranked, rounded, rescaled or
-    coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
-    to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
-    certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
-    columns that look like consequences of the target, and each of which explains most of the variance that
-    all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
-    A column that is related to the sensitive attribute is not a leak. An existing price is not a leak either.
+    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, rescaled or
+    coded), and columns that are missing, zero or constant exactly where the target is zero. Columns that add
+    up to the target or to the price are also certain leaks, and so are dates on which the exposure begins or
+    ends. fairdash does not use certain leaks as features unless you restore them. *Suspect* columns are used,
+    and you should check them. They are row numbers that predict the target, averages of the target over at
+    most 20 rows, and columns that look like consequences of the target. Such a consequence explains alone
+    most of the variance that all columns explain. A column that is related to the sensitive attribute is not
+    a leak. An existing price is not a leak either.
 
     Parameters
     ----------

@@ -181,5 +181,5 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
         return None
     match = _LEVEL.fullmatch(ending)
     level = match[1] if match else ending
-    # R's truth values are written as in pandas.
+    # R's TRUE and FALSE become True and False, as in pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

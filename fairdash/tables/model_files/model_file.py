@@ -224,7 +224,7 @@ class NamedModel:
     remarks
         Sentences that are shown before the results of an audit.
     names_inputs
-        Whether the file names the inputs. If it doesn't, the columns are used in order.
+        True if the file names the inputs. If it doesn't, the columns are used in order.
     unknown_level_message
         Sentence on unknown levels, with placeholders for the levels, the column and the number of rows.
     is_listed

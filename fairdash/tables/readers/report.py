@@ -44,9 +44,9 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Strings that mean a missing cell, in addition to the empty cell. They replace the default texts.
+        Strings that mean a missing cell, in addition to the empty cell. They replace the default strings.
     also_missing
-        Further texts or numbers that mean a missing cell, in all columns (``"999"``) or in one column
+        Further strings or numbers that mean a missing cell, in all columns (``"999"``) or in one column
         (``"age=999"``).
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.

@@ -301,7 +301,7 @@ def is_initially_a_feature(
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # If the stored role equals the former suggestion, the new suggestion applies. A role that the user chose
+    # A role that equals the former suggestion is replaced by the new suggestion. A role that the user chose
     # stays.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
