@@ -200,10 +200,7 @@ def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
     """Return the problem (or "") and the hint for a column of dates with these `fixes`."""
     if any(_OF_DATES[way.kind][1] for way in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
-        return (
-            problem,
-            "Choose whether the day or the month comes first, and convert the dates to years or ages.",
-        )
+        return problem, "Choose if day or month comes first, and convert the dates to years or ages."
     return "", "Convert the dates to years or ages."
 
 

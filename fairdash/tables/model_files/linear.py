@@ -47,9 +47,7 @@ class LinearModel(NamedModel):
         Inverse of the link function.
     """
 
-    unknown_level_message = (
-        "The model does not know {} of “{}”, in {}. These rows have the price of its base level."
-    )
+    unknown_level_message = "The model does not know {} of “{}”, in {}. It uses the base level instead."
     terms: Sequence[Term] = ()
     undo: Callable[[Array], Any]
 

@@ -193,9 +193,7 @@ def read_content(
         frame, report = READERS[kind](content, options)
     for name in options.one_spelling:
         if columns is None and name not in frame:
-            raise OptionError.of(
-                "the table has no such column", "Use the name of one of its columns.", column=name
-            )
+            raise OptionError.of("the table has no such column", "Name an existing column.", column=name)
     doubts = (sentence for name in frame for sentence in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
