@@ -1,7 +1,7 @@
-"""Errors that a user of fairdash may see, and a log entry that locates an error without personal data.
+"""Errors that a user of fairdash may see, and a text for the log that locates an error.
 
-Every message says what is wrong, where the error is (column, line numbers, number of cells) and how to fix
-it. No message quotes a cell, because uploaded tables contain personal data.
+Every message states the problem, its place (column, line numbers, number of cells) and how to fix it. No
+message quotes a cell, because uploaded tables contain personal data.
 
 The message of an exception often quotes the value that caused the error ("could not convert string to float:
 …"), and this value may be personal. The log therefore contains only the positions in the code and the types
@@ -59,7 +59,7 @@ class Problem:
     count
         Number of affected cells or rows, if it is known.
     is_option
-        Whether `column` names an option. An :class:`OptionError` sets this flag for all its problems.
+        True if `column` names an option. An :class:`OptionError` sets this flag for all its problems.
     fixes
         One-click fixes that the pages offer.
     """
@@ -111,13 +111,13 @@ class FairdashError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default, pickling keeps only the text of an exception, but steps of a run fail in other
+        # By default, pickling keeps only the text of an exception. Steps of a run may fail in other
         # processes, which pickle the exception.
         return type(self), self.problems
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """Create an error with one problem; see :class:`Problem` for `what`, `hint` and the other fields.
+        """Create an error with one problem. See :class:`Problem` for `what`, `hint` and the other fields.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class StorageError(FairdashError, OSError):
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """Error for a required package that is not installed; the message gives the command that installs it."""
+    """Error for a required package that is not installed. The message gives the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):
@@ -212,7 +212,7 @@ class RunError(FairdashError, RuntimeError):
 
 
 class Cancelled(Exception):
-    """Signal, and not an error, that the caller asked a computation to stop."""
+    """Signal that the caller asked a computation to stop. It is not an error."""
 
 
 def trace_of(error: BaseException) -> str:

@@ -14,10 +14,10 @@ python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 python -m fairdash runs list
 
-An installed package also offers the shorter form ``fairdash app``. Each command is a function: cyclopts takes
-the options from the signature and the help texts from the docstring, and imports the module when the command
-is used. Options that several commands share, and the function that prints results, are at the end of this
-file.
+An installed package also offers the shorter form ``fairdash app``. Each command is a function. The library
+cyclopts takes the options from its signature and the help texts from its docstring, and imports its module
+when the command is used. Options that several commands share, and the function that prints results, are at
+the end of this file.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from fairdash.utils.text import few, in_ascii, visible
 
 log = logging.getLogger("fairdash.cli")
 
-#: Exit status of an internal error, EX_SOFTWARE of sysexits.h, which no command uses for a result.
+#: Exit status of an internal error (EX_SOFTWARE in sysexits.h). No command uses it for a result.
 UNEXPECTED = 70
-#: Exit status of a program that SIGPIPE ended: 128 + 13.
+#: Exit status of a program that SIGPIPE ended, which is 128 + 13.
 _STATUS_OF_CLOSED_PIPE = 141
 #: Exit statuses that every command may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
 #: Environment variables for the number of threads, which NumPy reads on import. Commands compute many small
-#: products, for which a second thread saves no time and, on a busy machine, causes waiting.
+#: matrix products. A second thread would save no time and, on a busy machine, cause waiting.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = f"""Audit an existing price against a sensitive column of its table.
@@ -66,7 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 at least one column does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Commands with their functions and help texts. The list of commands shows a text's first line.
+#: Commands with their functions and help texts. The list of commands shows the first line of each help text.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -93,7 +93,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
     name
         Name of the program in help texts.
     boxes
-        Whether help texts have frames and colours, for a terminal.
+        True for help texts with frames and colours, for a terminal.
     """
     cli = App(
         name=name,
@@ -136,22 +136,22 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
 
 
 def _default_in_words(default: object) -> str | None:
-    """Return a default as help text; None for a flag that is off and for an empty list."""
+    """Return a default as help text, or None for a flag that is off and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Execute a command and return the exit status.
 
-    The status is 2 if an input or an option is unsuitable, 70 after an unexpected error, whose location is
-    logged, and 141 if the reader of the output has closed the pipe, as ``head`` does. The signal SIGPIPE
+    The status is 2 if an input or an option is unsuitable, and 70 after an unexpected error, whose location
+    is logged. It is 141 if the reader of the output has closed the pipe, as ``head`` does. The signal SIGPIPE
     remains ignored, because it would also end the app when a browser disconnects.
     """
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
     codecs.register_error("ascii", in_ascii)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # The encoding may lack λ, for example on Windows.
+        if isinstance(stream, io.TextIOWrapper):  # The encoding may not contain λ, for example on Windows.
             stream.reconfigure(errors="ascii")
     try:
         try:
@@ -185,15 +185,16 @@ def _is_closed(stream: TextIO) -> bool:
     """Return whether the stream is a pipe whose reader has closed it."""
     try:
         place = stream.fileno()
-    except io.UnsupportedOperation:  # The stream is a text in memory.
+    except io.UnsupportedOperation:  # The stream is a string in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # Even an empty request reports a closed pipe.
+    poll.register(place, 0)  # A request for no events still reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _execute(words: list[str]) -> int:
-    # The name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m fairdash.
+    # The program's name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m
+    # fairdash.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
     if words == ["--version"]:
@@ -245,7 +246,8 @@ def _number(text: str) -> float:
         raise ValueError(f"“{text}” is not a number.") from None
 
 
-#: Types of options: comma-separated words or numbers; a share, as 5% or 0.05; a repeatable column; a seed.
+#: Types of options for comma-separated words or numbers, a share such as 5% or 0.05, a repeatable column, and
+#: a seed.
 Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WORD")]
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
@@ -277,7 +279,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
 
 def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return an option as a parameter of a command; an option with a list may be repeated."""
+    """Return an option as a parameter of a command. An option with a list may be repeated."""
     metadata, default = option.metadata, None if option.default is MISSING else option.default
     help_parts = [metadata["label"].removesuffix(" (optional)"), metadata["help"].rstrip(".")]
     help_parts += [f"One of {', '.join(metadata['choices'])}"] if metadata["choices"] else []

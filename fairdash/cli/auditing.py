@@ -1,4 +1,4 @@
-"""Commands of the audit, and the comparison of a repeated audit with its evidence."""
+"""Commands of the audit, and the comparison of a repeated audit with its evidence file (zip)."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
 
-#: Fields that are not compared: descriptions of audit and machine, and sentences, which repeat numbers.
+#: Fields that are not compared. They describe the audit and the machine, or are sentences, which repeat
+#: numbers.
 _NOT_COMPARED = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
 def compare_repeated(now: Findings, before: Findings) -> str:
-    """State whether a repeated audit equals its evidence or, if not, how far numbers and verdicts differ."""
+    """State whether a repeated audit equals its evidence zip, and how far numbers and verdicts differ."""
     if now.files()[CONTENT] == before.files()[CONTENT]:
-        return "The answers and tables equal those of the evidence byte for byte."
+        return "The answers and tables equal those in the evidence zip byte for byte."
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
         return (
-            "The rows are not those of the evidence. Give the file of the evidence, or compare samples with "
+            "These rows differ from those of the evidence zip. Give the same file, or compare samples with "
             "--against."
         )
     return " ".join(
@@ -67,9 +68,9 @@ def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any])
     largest_path = max(differences, key=lambda path: differences[path])
     where = _column(largest_path)
     if differences[largest_path] == 0:
-        yield "All numbers equal those of the evidence."
+        yield "All numbers equal those in the evidence zip."
     elif math.isinf(differences[largest_path]):
-        yield f"Not only numbers differ from the evidence; the first difference is “{where}”."
+        yield f"The results differ from the evidence zip in more than numbers, first in “{where}”."
     else:
         yield f"The numbers differ by at most {differences[largest_path]:.1g} of the largest in their column:"
         yield f"“{where}” was {old[largest_path]:.6g} and is {new[largest_path]:.6g}."
@@ -82,7 +83,7 @@ def _column(path: tuple[str, ...]) -> str:
 
 
 def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every number and text of the results with its path."""
+    """Yield every number and string of the results with its path."""
     if isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if name not in _NOT_COMPARED:
@@ -92,7 +93,7 @@ def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
 
 
 def _relative_difference(old: Any, new: Any, scale: float) -> float:
-    """Return the difference of two numbers as a share of `scale`; infinity for other unequal values."""
+    """Return the difference of two numbers as a share of `scale`, or infinity for other unequal values."""
     if old == new:
         return 0.0
     if isinstance(old, float) and isinstance(new, float | int) and scale > 0:
@@ -110,14 +111,14 @@ def _made_with(now: Findings, before: Findings) -> str:
     return f" The evidence was made with {listed}." if listed else ""
 
 
-#: File names, in a folder, of the filing and of a customer's page.
+#: Names of the files with the filing and with a customer's page, in a folder.
 FILING, CUSTOMER = "filing.html", "customer.html"
 _PAGES = (".html", ".pdf")
 _NO_FIGURES = (
     "The report in the zip will have no figures: they need the package plotly, which is not installed. "
     'Install it: pip install "fairdash[plot]".'
 )
-#: Exit status by verdict; status 2 means an unsuitable input.
+#: Exit status by verdict. Status 2 means an unsuitable input.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
 
@@ -144,14 +145,14 @@ def audit(
     Parameters
     ----------
     file
-        Table with a header, such as a CSV or XLSX file; omit the file for the plan of a built-in data set.
+        Table with a header, such as a CSV or XLSX file. Omit the file for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or the evidence zip; the audit is repeated without other options.
-        With a zip, the new results are compared with the evidence.
+        Evidence zip of an earlier audit, or the plan.json in it. The audit is repeated without other options.
+        With a zip, the new results are compared with those in the zip.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
-        factors; `models` describes the file. --price is then the name of the model's price. Pickles are never
-        loaded.
+        factors. The command `models` describes the file. --price is then the name of the model's price.
+        Pickles are never loaded.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
@@ -161,13 +162,13 @@ def audit(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     against
-        Evidence of an earlier audit; the new audit lists the changes since then.
+        Evidence zip of an earlier audit. The new audit lists the changes since then.
     out
-        File or folder to write: a .zip for the evidence, an .html or .pdf file for the filing alone, or a
-        folder for answers and tables. With --customer, the command also writes a page in plain words that
+        File or folder to write: a .zip for all results (evidence), an .html or .pdf for the filing alone, or
+        a folder for answers and tables. With --customer, the command also writes a page in plain words that
         answers a complaint, customer.html (or .pdf), to this folder or next to this file.
     template
-        Id of a rule; the command writes a filing under the rule's headings, to the folder --out or next to
+        Id of a rule. The command writes a filing under the rule's headings, to the folder --out or next to
         the file --out. The command `rules` lists the ids.
     governance
         YAML file with the texts that only you can write, by default governance.yaml next to the filing. If
@@ -185,7 +186,7 @@ def audit(
     if plan is not None:
         if given.keys() & {"price", "sensitive"}:
             raise OptionError.of(
-                "The plan already has its columns", "Name --plan, or columns.", column="plan"
+                "The plan already has its columns", "Give --plan, or name the columns.", column="plan"
             )
         stored = read_plan(plan)
         requested, before = stored.plan, stored.origin
@@ -197,7 +198,7 @@ def audit(
         requested = plan_of(**({"sensitive": ()} | given))
     if "model" in before:
         if model is None:
-            raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
+            raise OptionError.of("The plan audits a model", "Name the model's file as well.", column="model")
         stored_options = from_plain(ModelFile, before["model"]).options
         model_options = {
             name: stored_options[name] if model_options[name] in (None, "auto") else model_options[name]
@@ -208,7 +209,7 @@ def audit(
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
     page_files = _files_of_pages(template, model_options["customer"], out, pdf=pdf)
-    # All files are read first, so that an unreadable file raises an error before the computation.
+    # All files are read first, so that errors of unreadable files are raised before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
@@ -294,7 +295,7 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     """
     today = datetime.now(UTC).date()
     listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
-    no_rules = () if listed else ("No rule was last looked up over a year ago.",)
+    no_rules = () if listed else ("All rules were looked up within the last year.",)
     say([each.row for each in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
     return int(stale and bool(listed))
 
@@ -331,7 +332,7 @@ def _table(
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table to audit and its source; if the plan names features, read only the plan's columns."""
+    """Return the table to audit and its source. If the plan names features, read only the plan's columns."""
     if file is None:
         if "dataset" not in stored_origin:
             raise OptionError.of("No table is named", "Give a file.", column="file")

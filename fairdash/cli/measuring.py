@@ -80,13 +80,13 @@ def measure(
         Column in which spellings of a level, such as male and Male, are replaced by the most common spelling;
         repeatable.
     permutations
-        Number of permutations for the floor and the p-value.
+        Number of permutations for the independence floor and the p-value.
     bootstrap
         Number of half-samples for the interval.
     random_state
         Seed of permutations and half-samples.
     """
-    # If a package of the measure is missing, this call raises an error before the file is read.
+    # This call raises an error before the file is read if a package of the measure is missing.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -189,7 +189,7 @@ def check(
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Print a warning on standard error if rows belong to policies and no group is named."""
+    """Print a warning on standard error if policies have several rows and no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
@@ -217,7 +217,7 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
 def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
     """Raise an error for a constant column or too few rows, as the audit does, because no measure is valid.
 
-    The measures of the library are 0 for a constant, which a reader would understand as "no link".
+    The library's measures are 0 for a constant column, which a reader would understand as "no link".
     """
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())

@@ -82,7 +82,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # If a run searches for its weights, they are in the result, not in the plan.
+        # If a run has searched for its weights λ, they are in its result and not in its plan.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
@@ -146,12 +146,12 @@ def confirm(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Use the holdout rows, once, to confirm the selected point.
+    """Use the holdout rows once to confirm the selected model.
 
     Parameters
     ----------
     lam
-        Weight λ of the point: a trained weight, or one between trained weights.
+        Weight λ of the point, which may be between trained weights.
     method
         Method of the point; by default the first fair method.
     objective
@@ -197,7 +197,7 @@ def export(
 def _note_written(
     run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
 ) -> None:
-    """Record in the run's log that a file was written, and print lines and the file's path."""
+    """Record in the run's log that a file was written. Print the given lines and the file's path."""
     note_export(run.folder, content, file=place.name, who=owner)
     record = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
     say(record, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
@@ -240,7 +240,7 @@ def report(
     Parameters
     ----------
     method
-        Method of the path; by default the first fair method.
+        Method in the report; by default the first fair method.
     lam
         Weight λ, trained or between trained weights; by default a middle weight.
     against
@@ -254,7 +254,7 @@ def report(
     out
         Name of the file; by default fairdash-<run>.html.
     """
-    # This import loads plotly, which no other command of this module needs.
+    # This import is local, because it loads plotly, which no other command of this module needs.
     from fairdash.views.reports import content, tables
     from fairdash.views.reports.report import render_report
 

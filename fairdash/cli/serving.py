@@ -1,4 +1,4 @@
-"""Commands ``app``, ``worker`` and ``reproduce``: the app, its jobs and the paper's studies."""
+"""Commands ``app``, ``worker`` and ``reproduce``, for the app, its jobs and the paper's studies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
-#: Folder with the package: the top of a checkout, or the folder of installed packages.
+#: Folder with the package, which is the root of a checkout or the folder of installed packages.
 _ROOT = Path(__file__).parents[2]
 
 
@@ -30,7 +30,7 @@ def app(*, port: int = 8501) -> None:
     """
     need("streamlit")
     enter_app_folder()
-    # Streamlit runs in this process, so that ending the process ends the server.
+    # Streamlit runs in this process, so that the server ends with the process.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
     runpy.run_module("streamlit", run_name="__main__")
 
@@ -103,7 +103,7 @@ def reproduce(
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper contains the "
             "studies.",
         )
-    # An installed command would not import modules of the checkout without this path.
+    # Without this path, an installed command would not import the modules of the checkout.
     sys.path.insert(0, str(_ROOT))
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as reproduce_study

@@ -58,7 +58,7 @@ class DataOptions:
     exposure
         For a file: column of row weights (exposure).
     per_exposure
-        Whether to predict target ÷ exposure; by default true for counts and totals.
+        Predict target ÷ exposure. By default, this is true for counts and totals.
     price
         For a file: column of an existing prediction.
     row_id
@@ -73,7 +73,7 @@ class DataOptions:
     leave_out
         For a file: column to leave out of the features; repeatable.
     below_zero
-        For a file: treatment of amounts below zero (recoveries): use them unchanged, count them as 0, or
+        For a file: treatment of amounts below zero (recoveries). Use them unchanged, treat them as 0, or
         leave out their rows.
     sheet
         For a file: sheet of a workbook, or table of an R file or a SAS transport file.
@@ -106,7 +106,7 @@ class DataOptions:
         """Return the data set that the options name.
 
         Every column of a file without another role is a feature, unless it is known only with the target or
-        identifies policies; the names of columns left out are printed on standard error.
+        identifies policies. The names of columns left out are printed on standard error.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class DataOptions:
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the command's option in the hint of a problem that a page solves with buttons."""
+    """Add the command's option to the hint of a problem that a page solves with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -200,7 +200,7 @@ def _with_option(problem: Problem) -> Problem:
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Training options; the library chooses all options that you do not name.
+    """Training options. The library chooses all options that you do not name.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class TrainingOptions:
     loss
         squared_error, poisson, tweedie or gamma; the default depends on the target.
     balance
-        Whether predictions add up to the target; by default true with a log link.
+        Make predictions add up to the target. By default, this is true with a log link.
     random_state
         Seed of all random draws.
     device
@@ -279,9 +279,9 @@ def sweep(
     measures
         Measures of dependence, comma-separated.
     tune
-        Whether learning rate and weight decay are first tuned on validation rows.
+        First tune learning rate and weight decay on validation rows.
     tariff
-        Whether to fit tariffs in addition to networks; by default true with a log link.
+        Fit tariffs in addition to networks. By default, this is true with a log link.
     """
     need("torch")
     dataset = data.load()
@@ -360,11 +360,11 @@ def find_lam(
     Parameters
     ----------
     target
-        For example hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
+        Condition, such as hgr_spline<=0.05, hgr_spline<=floor+0.02 (noise floor plus 0.02) or error<=+10%.
     method
         Training method.
     lams
-        Weights λ to try, comma-separated; by default eight weights that a short pilot training finds.
+        Weights λ to try, comma-separated. By default, a short pilot training finds eight weights.
     """
     need("torch")
     choice = api.find_lam(
@@ -384,7 +384,7 @@ def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool
 
 
 def _named(**options: Any) -> dict[str, Any]:
-    """Return the options that the user named; the library chooses all others."""
+    """Return the options that the user named. The library chooses all others."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -397,6 +397,6 @@ def _note(text: str) -> None:
 
 
 def _show(phase: str, share: float) -> None:
-    """Show the current phase and the share completed on one line of the terminal."""
+    """Show the current phase and the completed share of the work on one line of the terminal."""
     if sys.stderr.isatty():
         print(f"\r{phase}: {share:4.0%}", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)

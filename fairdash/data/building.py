@@ -78,10 +78,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Uninformative features are left out, and a note names them: columns whose cells are all missing, constant
-    columns, dates, and categories that look like identifiers. A text column becomes a category with the
-    levels that occur in the whole table. Truth values become 0 and 1. A sensitive column with classes becomes
-    indicator columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
+    Uninformative features are left out, and a note names them. They are empty columns, constant columns,
+    dates, and categories that look like identifiers. A text column becomes a category with the levels that
+    occur in the whole table. Truth values become 0 and 1. A sensitive column with classes becomes indicator
+    columns of 0 and 1 (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an
-        error. A row without exposure always raises an error, unless a fix leaves it out.
+        True to leave out rows with a missing target or sensitive value. Otherwise, these rows raise an error.
+        A row without exposure always raises an error, unless a fix leaves it out.
     fixes
         Fixes that the user has accepted. Each problem of the error lists the fixes that would solve it.
     lines : array, shape (n,)
@@ -211,7 +211,7 @@ class _Table(NamedTuple):
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Convert the columns whose roles require numbers; return these columns and their problems."""
+        """Convert the columns whose roles require numbers. Return these columns and their problems."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.role_of_column.items():
@@ -245,7 +245,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Return a mask of the rows that are left out with the user's consent."""
+        """Return a mask of the rows that the user has chosen to leave out."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
@@ -298,7 +298,7 @@ class _Table(NamedTuple):
             self.notes.append(
                 f"“{roles.target}” looks like a total over the exposure, but is used as a rate per unit of "
                 f"“{roles.weight}”. If it is a total, predict it per unit of exposure. Otherwise its "
-                "averages have no meaning."
+                "averages are meaningless."
             )
         if not (target < 0).any():
             return []
@@ -341,7 +341,7 @@ class _Table(NamedTuple):
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Return a column in a numeric role as float64, with NaN for missing cells, or its problem.
 
-    The numbers of a sensitive column with classes are the codes of the classes.
+    For a sensitive column with classes, the numbers are the codes of the classes.
     """
     kind = kind_of(values)
     if kind in NUMBERS:
@@ -389,7 +389,7 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
 
 
 def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
-    """Return the problem that asks how to treat negative amounts before the division by the exposure.
+    """Return a problem whose fixes are treatments of negative amounts before the division by exposure.
 
     Rows whose exposure is not above zero are reported as another problem.
     """
@@ -413,7 +413,7 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
 
 
 def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
-    """Return a note on negative amounts: their number, rows, sum and treatment.
+    """Return a note on the number, the rows, the sum and the treatment of negative amounts.
 
     Parameters
     ----------

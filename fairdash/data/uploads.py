@@ -1,4 +1,4 @@
-"""Storage of uploaded files; the name of a stored file is the hash of its content.
+"""Storage of uploaded files under the hash of their content.
 
 A stored file is still available after a reload in the browser, and worker processes can read it. A file that
 is uploaded twice is stored once. The files contain personal data, so only the operating-system user that runs
@@ -34,7 +34,7 @@ DEFAULT_DAYS = 30
 
 #: Maximum number of tables that a process keeps in memory.
 TABLES_KEPT = 4
-#: pandas 3 and later copy the data of a shallow copy when it is first changed.
+#: From version 3, pandas copies the data of a shallow copy when the copy is first changed.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -102,7 +102,7 @@ def keep_upload(
 
 
 def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
-    """Change the retention period of a file: the number of days from its upload to its deletion.
+    """Change the retention period of a file, which is the number of days from its upload to its deletion.
 
     Raises
     ------
@@ -126,12 +126,12 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Return the owners of a stored file; the result is empty if the file is not stored."""
+    """Return the owners of a stored file. The result is empty if the file is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
     owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
-    # The file of a signed-in user always has a description. Without any description, the file is local.
+    # The file of a signed-in user always has a description. A file without a description has the local owner.
     return frozenset(owners or {LOCAL})
 
 
@@ -178,7 +178,7 @@ def table_of_upload(
         The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
     """
     try:
-        # This check precedes the reading, because the file of another owner must not be read.
+        # The owner is checked before the file is read, because the file of another owner must not be read.
         check_kept(digest, owner=owner)
         frame, report = _table(digest, options)
         # Another process may have deleted the file while it was read.
@@ -219,7 +219,7 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
-    """Delete a file for one owner or, by default, for all owners; a file that is not stored is ignored.
+    """Delete a file for one owner or, by default, for all owners. Ignore a file that is not stored.
 
     This function does not delete runs that used the file; see
     :func:`fairdash.runs.deletion.delete_made_from`.

@@ -1,9 +1,9 @@
-"""Compute the steps of a job in other processes, through any executor, or on several machines.
+"""Compute the steps of a job in other processes with any executor, also on several machines.
 
 The process of the job runs the job's program repeatedly (:class:`fairdash.jobs.steps.Replay`). In each run,
-the process submits the steps that can now be computed, until no step is missing. A step is a call of a
-module-level function with two texts: the job's folder and the step's name. The function stores the result in
-the folder and returns the result's hash. Processes exchange no rows, states or predictions.
+the process submits the steps that can be computed by then, until no step is missing. A step is a call of a
+module-level function with two strings, the job's folder and the step's name. The function stores the result
+in the folder and returns the result's hash. Processes exchange no rows, states or predictions.
 
 <job>/units/progress/   current activity and progress of each running step
 
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from dbos import WorkflowStatus
 
 
-#: Maximum number of unfinished steps that an executor gets if it does not state how many it computes at once.
+#: Maximum number of unfinished steps of an executor that does not state how many steps it computes at once.
 MAX_WIDTH = 10_000
-#: Maximum number of pools that may break, one after another, before a step is finished.
+#: Maximum number of pools that may break in succession before a step is finished.
 MAX_BROKEN = 5
 
 log = logging.getLogger("fairdash.cli.worker")
 
 T = TypeVar("T")
-#: Function that computes a step: from folder and name to the result's hash and the step's share of the work.
+#: Function that computes a step from folder and name, and returns the hash of the result and the step's share
+#: of the work.
 ComputeStep = Callable[[str, str], tuple[str, float]]
 
 
@@ -57,7 +58,7 @@ class StepProgress:
     Parameters
     ----------
     replay
-        Steps of the job; the target is the step to compute.
+        Steps of the job, with the step to compute as the target.
     """
 
     def __init__(self, replay: Replay) -> None:
@@ -69,7 +70,7 @@ class StepProgress:
         make_parents(self._place)
 
     def __call__(self, doing: str, fraction: float) -> None:
-        """Report the progress of this step; raise Cancelled on a request to stop."""
+        """Report the progress of this step. Raise Cancelled on a request to stop."""
         if not self._replay.is_computing:
             return
         if self._first is None:
@@ -103,7 +104,7 @@ def compute_steps(
     Parameters
     ----------
     program
-        Function that returns the job's result; each costly part is a step.
+        Function that returns the job's result. Each costly part is a step.
     folder
         Folder of the steps' results, to which all processes of the executor have access.
     step
@@ -114,7 +115,7 @@ def compute_steps(
         Number of steps that the executor computes at once. At most this many steps are submitted, so the next
         step to compute is always the first missing step in the order of the program.
     progress
-        Called several times a second with the current activity and the completed share; an exception from it,
+        Called several times a second with the current activity and the completed share. An exception from it,
         such as Cancelled, stops the job.
     on_result
         Called once for each finished step, including steps finished in earlier runs.
@@ -155,7 +156,7 @@ def compute_steps(
                 if n_broken > MAX_BROKEN or not creates_pool:
                     raise RunError.of(
                         "The processes that compute this were stopped repeatedly",
-                        "Close other programs, or take a sample of the rows: the memory may not suffice.",
+                        "The memory may not suffice. Close other programs, or take a sample of the rows.",
                     ) from error
                 log.warning("a process has ended; unfinished steps are computed again")
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -183,7 +184,7 @@ def _progress(folder: Path, names: Iterable[str], activity: str) -> tuple[str, f
 
 
 def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
-    """Return a pool of processes of this machine, which end with this process or on a request to stop.
+    """Return a pool of processes on this machine. They end with this process, or on a request to stop.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
 
 
 def warm_up() -> None:
-    """Start the process from which pools are forked, with the modules for steps, if the system can fork."""
+    """Start the process from which pools are forked, with the modules for steps, on systems that can fork."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -215,7 +216,7 @@ def _prepare_process(folder: str) -> None:
 
 
 def _stop_with_parent_or_job(folder: Path) -> None:
-    """Stop this process when its parent ends, for any reason, or when the job must stop."""
+    """Stop this process when its parent ends for any reason, or when the job must stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_CHECKS)
@@ -230,7 +231,8 @@ class QueueExecutor(Executor):
     Parameters
     ----------
     place
-        Path of the job in the home folder, ``"<folder>/<id>"``; machines may see the home at different paths.
+        Path of the job in the home folder, ``"<folder>/<id>"``. The path of the home folder may differ
+        between machines.
     owner
         Owner of the job.
     """
@@ -294,7 +296,7 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result, its share of the work, and problems, if any."""
+        """Compute a step. Return the hash of its result, its share of the work, and problems, if any."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
@@ -314,7 +316,7 @@ class StepPool:
         except FairdashError as error:
             problems = [*error.problems]
         except Exception as error:
-            # No caller handles errors of this process, so the result reports them.
+            # Errors in this process reach no caller, so the result reports them.
             log.error("a step of %s: %s", place, trace_of(error))
             what = f"a step of this job has failed ({type(error).__name__})"
             problems = [

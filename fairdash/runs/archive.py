@@ -72,7 +72,7 @@ class ImportedRun:
     id
         Id that the run had when it was exported.
     was_here
-        Whether the run already existed on this machine, so that nothing was written.
+        True if the run already existed on this machine. Nothing was written in this case.
     """
 
     run: Run
@@ -100,7 +100,7 @@ def export_run(run: Run) -> bytes:
         raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
     if results_folder is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
-    # If files are damaged, these two lines raise an error that names them.
+    # If files are damaged, these two lines raise an error with their names.
     run.spec  # noqa: B018
     run.read_result()
     spec = (run.folder / SPEC).read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     results_folder = results_folders.pop() if len(results_folders) == 1 else ""
     id, text = _checked(files, owner, results_folder)
     stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
-    # The first candidate is the id in the archive; the others are derived from the content.
+    # The first candidate is the id in the archive. The others are derived from the content.
     other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
     for place in (Run.home() / each for each in itertools.chain([id], other_ids)):
         if not place.exists() and _keep(stored_files, place, look=results_folder):
@@ -156,7 +156,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
 
 
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
-    """Check all files of a run; return its id, and its spec.json for this owner."""
+    """Check all files of a run. Return its id, and its spec.json for this owner."""
     try:
         about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
@@ -181,7 +181,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
 
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
-    """Write the folder of a run completely or not at all; return False if another process has written it."""
+    """Write the folder of a run completely or not at all. Return False if another process has written it."""
     make_parents(place)
     try:
         with whole_folder(place) as new:
@@ -207,7 +207,7 @@ def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
 
 
 def _spec_of(text: str, owner: str) -> str:
-    """Return spec.json with this owner; the text is unchanged if the owner is the same."""
+    """Return spec.json with this owner. The text is unchanged if the owner is the same."""
     content = open_sealed_text(text)
     return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
 

@@ -1,9 +1,9 @@
-"""Record of each use of a run's holdout rows, and of the result of each use.
+"""Record of each use of a run's holdout rows, with the result.
 
 <run>/confirmations.json   uses ("openings") of the holdout rows, and a hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is also recorded in the log of the run. If the file has fewer openings than the log, it has been
-deleted or replaced by an earlier version, and is rejected.
+Each use (“opening”) of the holdout rows is also recorded in the log of the run. If the file has fewer
+openings than the log, it is rejected, because it has been deleted or replaced by an earlier version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: Event in the run's log: the rows set aside were used.
+#: Event in the run's log for a use of the holdout rows.
 OPENED = "opened the rows set aside"
 
 
@@ -29,7 +29,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     Raises
     ------
     RunError
-        The file has been changed, or records fewer openings than the log.
+        The file has been changed, or records fewer uses (“openings”) than the log.
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
@@ -46,15 +46,15 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
 def confirm_run(
     run: Run, *, method: str, lam: float, objective: str | None = None, owner: str
 ) -> Confirmation:
-    """Confirm a selected point on a run's holdout rows, and store the result.
+    """Confirm a selected point (a method at a weight λ) on a run's holdout rows, and store the result.
 
-    If the same point has already been confirmed, the stored result is returned. The parameters are those of
+    If this point has already been confirmed, the stored result is returned. The parameters are those of
     :func:`fairdash.evaluation.confirmation.confirm_point`. By default, the objective of the training is used.
 
     Raises
     ------
     RunError
-        The run is not finished, has no holdout rows, or its stored openings have been changed.
+        The run is not finished, has no holdout rows, or the record of their uses has been changed.
     OptionError
         The run has no models for this point, or one of them diverged.
     StorageError
@@ -70,7 +70,7 @@ def confirm_run(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
         )
-    # The lock ensures that two simultaneous requests are recorded as two openings.
+    # The lock ensures that two simultaneous requests are recorded as two uses of the holdout rows.
     with FileLock(run.folder / _LOCK, is_singleton=False):
         before = read_confirmations(run)
         confirmation = confirm_point(

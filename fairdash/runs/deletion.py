@@ -1,14 +1,14 @@
 """Deletion of users' files and runs with all derived data, on request or after a retention period.
 
 Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
-searches and studies contain results computed from the data. All of these are deleted together with the file.
-If several users have stored the same file, a user deletes only their own copy and results.
+searches and studies contain results computed from the data. All of these jobs are deleted together with the
+file. If several users have stored the same file, a user deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   exists during a deletion, so that an interrupted deletion is
                                              completed
 <home>/deleted   rewritten after each deletion, and checked by processes with tables in memory
 
-Long-running processes delete files after their retention period, even if nobody opens a page.
+Background processes delete files after their retention period, even if nobody opens a page.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class DerivedFiles:
 
     @property
     def n_at_work(self) -> int:
-        """Number of these jobs on which a process is working."""
+        """Number of the jobs on which a process is working."""
         return sum(is_at_work(folder) for folder in self.folders)
 
 
@@ -128,7 +128,8 @@ def made_in(*runs: Run) -> DerivedFiles:
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
-        # The id as spec.json contains it: this text finds models even if their files are damaged.
+        # The id in the form in which spec.json contains it. With this string, models are found even if their
+        # files are damaged.
         owner, quoted_id = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
         recipes = list(_sources_naming(quoted_id, owner))
         jobs[Run] += (run.folder,)
@@ -140,7 +141,7 @@ def made_in(*runs: Run) -> DerivedFiles:
 
 
 def what_goes(made: DerivedFiles) -> str:
-    """Return sentences that state what is deleted together with runs."""
+    """Return sentences on what is deleted together with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
     what = "this run" if n_runs == 1 else counted(n_runs, "run")
     models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
@@ -179,14 +180,14 @@ def _deleting(place: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError.of(
             f"not everything can be deleted ({error.strerror})",
-            f"Make {error.filename or place} writable, then delete it once more.",
+            f"Make {error.filename or place} writable, then delete it again.",
         ) from error
     finally:
         write_whole(_last(), secrets.token_bytes(8))
 
 
 def _delete_made(made: DerivedFiles) -> None:
-    """Delete all derived data and their queue entries; raise a StorageError if a process does not stop."""
+    """Delete all derived data and their queue entries. Raise a StorageError if a process does not stop."""
     queue_entries = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # If the disk is full, the queue can't be changed until the deletion has freed space.
     with suppress(StorageError):
@@ -219,7 +220,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
             digest, _, owner = mark.stem.partition(".")
             owner = owner or LOCAL
             if owner in holders_of(digest):
-                # The owner has uploaded the file again, so it must not be deleted.
+                # The owner has uploaded the file again in the meantime, so it must not be deleted.
                 mark.unlink(missing_ok=True)
             else:
                 delete_made_from(digest, owner=owner)
@@ -330,7 +331,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
             if origin in recipe.get("made_from", ()):
                 yield check_sha256(recipe["sha256"]), owner
         except (OSError, ValueError, AttributeError, KeyError, RecursionError):
-            # A damaged recipe names no table, and is itself deleted.
+            # A damaged recipe names no table, and is deleted itself.
             continue
 
 
@@ -343,17 +344,17 @@ def _owner_in(spec: Path) -> str | None:
 
 
 def _delete(folder: Path) -> Iterator[Problem]:
-    """Stop the process of a job and delete its folder; yield a problem if the process does not stop."""
+    """Stop the process of a job and delete its folder. Yield a problem if the process does not stop."""
     if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
-            hint="End it, or restart the machine, then delete it once more.",
+            hint="End it, or restart the machine, then delete it again.",
         )
         return
     deleted_last = [folder / name for name in (SPEC, LOCK)]
     for path in inside(folder):
-        # The specification is deleted last: after an interruption, it still states from which file the job
-        # was derived.
+        # The specification is deleted last, because it must still name the job's source file after an
+        # interruption.
         if path.is_dir():
             shutil.rmtree(path)
         elif path not in deleted_last:

@@ -65,7 +65,7 @@ def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) ->
 
 
 def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
-    """Yield the stored jobs of one kind: those of an owner, or of all owners if `owner` is None."""
+    """Yield the stored jobs of one kind that belong to an owner, or to any owner if `owner` is None."""
     for each in inside(data_folder(kind.folder_name)):
         try:
             job = kind(each.name, owner=owner)
@@ -79,7 +79,7 @@ def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> 
     """Return the owner's newest job of one kind whose specification meets a condition, or None."""
     candidates = []
     for job in jobs_of(kind, owner=owner):
-        # A damaged job does not meet the condition.
+        # A damaged job does not meet any condition.
         with suppress(RunError):
             if is_it(job.spec):
                 candidates.append((job.spec.created, job.id, job))

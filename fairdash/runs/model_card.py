@@ -1,5 +1,6 @@
-"""Model card in words, under the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*):
-fairdash fills in the parts that it knows, and marks the parts that only the owner of the model can write."""
+"""Model card as a text with the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*).
+fairdash fills in the parts that it knows, and marks the parts that only the owner of the model can write.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def escaped(text: object) -> str:
 
 
 def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Map from headings to the content that fairdash knows."""
+    """Map from headings to the parts of the card that fairdash fills in."""
     model = card.get("model") or card.get("tariff") or card["repair"]
     data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
     kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")

@@ -62,8 +62,8 @@ class ModelSpec(JobSpec):
     point
         Method and weight λ ≥ 0. The weight λ may be between two weights of the plan.
     figures
-        Results of this model that were shown to the user, by name: numbers, texts, or None. The model card
-        states these results as estimates from the splits. Numbers that are not finite become None.
+        Results of this model that were shown to the user, by name. They are numbers, strings or None. The
+        model card states these results as estimates from the splits. Numbers that are not finite become None.
     source, created
         Same meaning as in :class:`fairdash.runs.store.JobSpec`.
     """
@@ -87,8 +87,8 @@ def refit(
 ) -> FairRegressor:
     """Fit the model of `spec` to all rows.
 
-    If the plan uses early stopping, some rows are not used for the fit and determine when it stops: the share
-    of validation rows in the plan, or a tenth.
+    If the plan uses early stopping, some rows are not used for the fit and determine when it stops. Their
+    share is the share of validation rows in the plan, or a tenth.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def refit(
 
 
 def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
-    """Fit the tariff of `spec` to all rows; return the tariff and notes on the fit.
+    """Fit the tariff of `spec` to all rows. Return the tariff and notes on the fit.
 
     Raises
     ------
@@ -174,7 +174,8 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         tweedie_power=settings.tweedie_power,
         lam=spec.point.lam,
         alpha=alpha,
-        # The tariffs of the run use the same value, and the page shows their results with this tariff.
+        # The tariffs of the run use the same value. The page shows their results as estimates for this
+        # tariff.
         smooth=0.0,
         objective=plan.objective,
         balance=settings.balance,
@@ -199,7 +200,7 @@ class ModelJob(Job[ModelSpec]):
     spec_kind: ClassVar[type] = ModelSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Fit the model to all rows; return the zip file and, for a tariff, its tables, by name.
+        """Fit the model to all rows. Return the zip file and, for a tariff, its tables, by name.
 
         The errors are those of :func:`refit`.
         """

@@ -50,7 +50,7 @@ class RepairJob(Job[RepairSpec]):
     spec_kind: ClassVar[type] = RepairSpec
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
-        """Repair the price; return the results and the zip file (prices and model card), by file name."""
+        """Repair the price. Return the results and the zip file (prices and model card), by file name."""
         from fairdash.auditing.models.averages import repaired
         from fairdash.auditing.models.model_answers import priced
         from fairdash.auditing.table import AuditTable

@@ -1,4 +1,4 @@
-"""Storage of the result of a run: tables as Parquet, arrays as safetensors, and the rest as JSON."""
+"""Storage of the result of a run, with tables as Parquet, arrays as safetensors, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain, to_plain
 
-#: Parts of a split; a part's position is its code. Rows after a split's time window belong to no part.
+#: Parts of a split, whose positions are their codes. Rows after a split's time window belong to no part.
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
-#: Name of the array with the price of independence in each split.
+#: Name of the array with the price of independence in each split. It is the smallest increase in mean squared
+#: error with which a prediction can be independent of s.
 PRICE = "price_of_independence"
-#: File of the training curves, and the keys of each line.
+#: Training curves are stored in the file `CURVES`, whose lines have the keys `CURVE_COLUMNS`.
 CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
 #: Name of the files of the holdout rows, which are read only for a confirmation.
 SET_ASIDE = "set_aside"
@@ -39,7 +40,7 @@ SET_ASIDE = "set_aside"
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Metadata of a result, which ``about.json`` contains. The fields are those of :class:`SweepResult`."""
+    """Metadata of a result in ``about.json``. The fields are those of :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]
@@ -58,7 +59,7 @@ class About:
 
     def __post_init__(self) -> None:
         if not all(_NAME.fullmatch(each) for each in self.objectives):
-            # The ids are used in paths, so other characters are rejected.
+            # Other characters are rejected, because the ids are used in paths.
             raise ValueError("the ids of objectives are not valid")
 
 
@@ -68,8 +69,9 @@ _AS_IT_IS = tuple(
 )
 
 
-#: Names of tables that only some results have, and names of the arrays of the holdout rows.
+#: Names of tables that only some results have.
 _OPTIONAL = ("references", "importance", "tuning")
+#: Names of the arrays of the holdout rows.
 _OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
 
 
@@ -110,7 +112,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
 
 
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
-    """Return the plan with the λ values of the trained models, which may have been selected by a pilot.
+    """Return the plan with the λ values of the trained models, which pilot training may have selected.
 
     A ValueError is raised if the plan has a different number of λ values.
     """
@@ -133,7 +135,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
         try:
             save_file(existing, name)
         except SafetensorError as error:
-            # The arrays are valid, so the error comes from the disk.
+            # The arrays are valid, so the cause of the error is the disk.
             raise OSError(errno.EIO, str(error)) from error
 
     write_whole(path, write)
@@ -189,7 +191,7 @@ def check_data(folder: Path, dataset: Dataset) -> None:
     try:
         trained_on = _json(path)["fingerprint"] if path.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError):
-        # The file is damaged; the functions that read the result report this later.
+        # The functions that read the result report a damaged file later.
         return
     if trained_on not in ("", dataset.fingerprint):
         raise RunError.of(
@@ -199,7 +201,7 @@ def check_data(folder: Path, dataset: Dataset) -> None:
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """Return the holdout rows; None if there are none."""
+    """Return the holdout rows, or None if there are none."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"
@@ -244,7 +246,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
     except OSError as error:
-        # An incomplete line is removed, because it would damage the next line. If the removal also fails,
+        # An incomplete line is removed, because it would damage the next line. If the removal fails too,
         # nothing has been written.
         with suppress(OSError):
             os.truncate(path, before)
@@ -252,7 +254,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
 
 
 def read_curves(path: Path | None) -> pd.DataFrame:
-    """Return all training curves in a file; the result has no rows if `path` is None."""
+    """Return all training curves in a file. The result has no rows if `path` is None."""
     if path is None:
         return pd.DataFrame(columns=list(CURVE_COLUMNS))
     # The last line is ignored if it has no line end, because a process may still be writing it.

@@ -1,4 +1,4 @@
-"""Check of the files of an imported run: each file is checked by itself and against the plan of the run.
+"""Check of the files of an imported run, both separately and against the plan of the run.
 
 The plan determines the models, their splits and the rows of each table. If a run passes all checks, it
 contains everything that pages and reports use.
@@ -44,9 +44,9 @@ from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
 from fairdash.utils.text import CROSS
 
-#: Upper limits of the numbers of λ values, models and rows. No real run or chart exceeds them.
+#: Upper limits of the number of λ values, of models and of rows. They are larger than in any real run.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
-#: Maximum size in bytes of a JSON file, and of a file that grows during the training.
+#: Maximum size in bytes of a JSON file, and of a file that grows during training.
 MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
@@ -95,7 +95,8 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     Parameters
     ----------
     files
-        Map from paths in the folder of the run to contents. The files' seals and hashes are already checked.
+        Map from paths in the folder of the run to contents. The hashes of the files have already been
+        checked.
     look
         Name of the folder with the results.
 
@@ -140,7 +141,7 @@ class _Result:
         except ValueError as error:
             raise SchemaError(str(error)) from error
         self.models = _keys(members, [*_MODEL])
-        # The models must also have the order of the predictions.
+        # The models must also be in the order of the predictions.
         wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
         require(self.models == wanted, "its models are not those of the plan")
         for objective in self.about.objectives:
@@ -305,7 +306,7 @@ class _Result:
             )
 
     def _points(self, name: str) -> None:
-        """Check that baselines or references have one row per split; tariffs also have validation rows."""
+        """Check that baselines or references have one row per split, and tariffs one more for validation."""
         frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
@@ -395,7 +396,7 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Check the types of readable lines of the log. Unreadable lines are reported where the log is shown."""
+    """Check the types of readable lines of the log. The page with the log reports unreadable lines."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0

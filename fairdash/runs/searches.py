@@ -35,7 +35,7 @@ class SearchSpec(JobSpec):
     Parameters
     ----------
     kind
-        What is searched: ``"settings"`` or ``"lam"`` (the weight λ).
+        Object of the search: ``"settings"`` or ``"lam"`` (the weight λ).
     plan
         Plan of the search.
     source, created

@@ -1,6 +1,6 @@
-"""State of a job: its progress and its outcome. The process of the job writes the state, and pages read it.
+"""Progress and outcome of a job. The process of the job writes the state, and pages read it.
 
-<job>/status.json   progress or outcome of the job, sealed (:mod:`fairdash.storage.bundle`)
+<job>/status.json progress or outcome of the job, with its own hash (:mod:`fairdash.storage.bundle`)
 
 The queue knows whether a job is waiting or running (:mod:`fairdash.jobs.queue`). A file in the folder of the
 job shows that it has to stop (:mod:`fairdash.jobs.cancellation`).
@@ -26,12 +26,12 @@ from fairdash.utils.text import counted
 if TYPE_CHECKING:
     from fairdash.runs.store import Job
 
-#: The remaining time is estimated from the pace over two periods: the last 60 and the last 180 seconds. A
-#: pace is measured over at least 3 seconds; it replaces the initial estimate after a tenth of the work. The
-#: initial estimate from the plan may be wrong by 30 %.
+#: The remaining time is estimated from the pace in the last 60 and in the last 180 seconds. A pace is
+#: measured over at least 3 seconds, and replaces the initial estimate after a tenth of the work. The initial
+#: estimate, which comes from the plan, may be wrong by 30 %.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
 _LEAST = 1e-9
-#: If a result can't be written, fairdash tries again every second for ten minutes, with the result in memory.
+#: If a result can't be written, it stays in memory, and fairdash tries again every second for ten minutes.
 SECONDS_TO_RETRY, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 STATUS = "status.json"
@@ -55,7 +55,7 @@ class RunStatus:
     seconds
         Seconds for which processes have worked on the job.
     seconds_left
-        Lowest and highest estimate of the remaining seconds; None if there is no estimate.
+        Lowest and highest estimate of the remaining seconds, or None if there is no estimate.
     message
         Reason of the failure, for the user.
     before
@@ -85,7 +85,7 @@ def read_status(folder: Path) -> RunStatus:
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
-    """Write the status of a job, and log its end; StorageError if the disk is full."""
+    """Write the status of a job, and log its end. Raise a StorageError if the disk is full."""
     write_sealed(folder / STATUS, to_plain(status))
     if status.is_over:
         what = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
@@ -93,7 +93,7 @@ def write_status(folder: Path, status: RunStatus) -> None:
 
 
 def current_status(job: Job[Any]) -> RunStatus:
-    """Return the status of a job: from its file if it has ended, otherwise with the state in the queue."""
+    """Return the status of a job. If the job has not ended, its state comes from the queue."""
     status = job.stored_status()
     if status.is_over:
         return status
@@ -102,7 +102,7 @@ def current_status(job: Job[Any]) -> RunStatus:
         queue_state = queue.state_of(job.id)
     except queue.UnavailableError:
         queue_state, is_away = None, True
-    # The process may have ended the job after the first reading of its status.
+    # The status is read again, because the process may have ended the job after the first reading.
     if (ended := job.status_if_over) is not None:
         return ended
     if is_at_work(job.folder):
@@ -139,25 +139,25 @@ def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
 
 
 class JobContext:
-    """Context of a running job: its owner, its progress, and a check whether it has to stop.
+    """Owner and progress of a running job, with a check for a request to stop.
 
     Parameters
     ----------
     ends
-        Whether the job ends when this work ends; false for a preview.
+        True if the job ends when this work ends. False for a preview.
     """
 
     def __init__(self, job: Job[Any], *, ends: bool = True) -> None:
         self.job, self.owner, self.ends = job, job.owner, ends
         self.check = StopCheck(job.folder)
-        # The seconds before an interruption are included.
+        # The number of seconds includes the time before an interruption.
         before = job.stored_status()
         self.started = time.monotonic() - before.seconds
-        #: Initial estimate of the remaining seconds, and the share of the work that was completed at that
-        #: time.
+        #: Initial estimate of the remaining seconds, and the completed share of the work at the time of this
+        #: estimate.
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.fraction = 0.0
-        #: Pairs from the last minutes: a time, and the share of the work that was completed at this time.
+        #: Pairs of a time in the last minutes and the completed share of the work at this time.
         self.paced: list[tuple[float, float]] = []
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
@@ -180,7 +180,7 @@ class JobContext:
             self._write(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest estimate of the remaining seconds, or None without an estimate.
+        """Return the lowest and highest estimate of the remaining seconds, or None if there is no estimate.
 
         The estimates come from the pace of the last minutes. Until enough of the work is completed, the
         initial estimate is also used.
@@ -218,7 +218,7 @@ class JobContext:
         self._retry(write, wait=wait)
 
     def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
-        """Write the progress. If the disk is full, the work continues."""
+        """Write the progress. A full disk does not stop the work."""
         status = RunStatus(
             state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )

@@ -39,7 +39,7 @@ class StudyJob(Job[Study]):
 
     @property
     def queue_name(self) -> str:  # type: ignore[override]
-        """Queue of the study: the quick queue if the study takes only seconds and a user waits for it."""
+        """Queue of the study, which is the quick queue if the study takes seconds and a user waits for it."""
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:

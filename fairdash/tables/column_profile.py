@@ -34,8 +34,8 @@ class ColumnProfile:
         Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
         exposure, the mean is weighted by the exposure, unless the cells are totals over the exposure period.
     histogram
-        Numbers of rows: for numbers, in twelve equal intervals between minimum and maximum; for text, in the
-        twelve most frequent levels; empty for other kinds.
+        Numbers of rows in twelve equal intervals between minimum and maximum. For text, numbers of rows with
+        the twelve most frequent levels. Empty for other kinds.
     """
 
     name: str
@@ -89,7 +89,7 @@ def profile_table(
         the means of totals.
     totals
         Columns whose cells are totals over the exposure period, such as claims. Their means are unweighted,
-        because a weighted mean would count the length of a policy twice.
+        because a weighted mean would count the exposure twice.
     """
     unweighted = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
@@ -107,11 +107,11 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # The sum of numbers near the largest float overflows, and the mean is then infinite.
+        # If the numbers are near the largest float, their sum overflows, and the mean is infinite.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # If the numbers are near the largest float, numpy can't divide their range into intervals.
+        # numpy can't divide the range into intervals if the numbers are near the largest float.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -131,10 +131,11 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
 #: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
-#: distances from the median. For normal or exponential costs, the share is less than a twelfth.
+#: distances from the median. For normally or exponentially distributed costs, this share is less than a
+#: twelfth.
 _FREQUENT_SHARE = 0.15
-#: A remark states a quantile only if at least this many rows lie beyond the quantile. Otherwise the remark
-#: could reveal the value of a single person.
+#: Minimum number of rows beyond a quantile that a remark states. With fewer rows, the remark could reveal the
+#: value of a single person.
 _MIN_BEYOND = 20
 
 
@@ -175,8 +176,7 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before
-    # rounding down.
+    # The added 1e-9 offsets rounding errors, which may make a product slightly smaller than a whole number.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 

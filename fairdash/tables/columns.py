@@ -1,4 +1,4 @@
-"""Requirements for columns in each role, which the Data page, data sets and estimators check."""
+"""Requirements for columns in each role, which apply on the Data page, in data sets and in estimators."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Role of columns that training uses, but that are not inputs of the predictor. Without a fairness penalty,
-#: these columns may be constant.
+#: Role of a sensitive column of an estimator. Training uses it, but the predictor does not. It may be
+#: constant if the model is trained without a fairness penalty.
 SENSITIVE_FEATURE = "sensitive feature"
 
-#: Largest absolute value of a number: the squares of larger numbers overflow a 64-bit float.
+#: Largest absolute value of a number. The squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
-#: Maximum number of levels of a text column that is checked for classes. A column with more levels identifies
-#: rows.
+#: Maximum number of classes in a text column. A column with more levels probably identifies rows.
 _MAX_TEXTS = 10_000
-#: Types of levels that JSON, and therefore a model's file, can store.
+#: Types of levels that can be stored in a model's JSON file.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """List the problems of a float column in a role: missing cells, infinite cells, or a single value.
 
-    A prediction may be constant: it can be audited, and depends on no other column. An exposure must be above
+    A prediction may be constant, because constant predictions can be audited too. An exposure must be above
     zero, because targets are divided by it. Rows without exposure are never left out silently, because they
     may contain claims.
 
@@ -78,7 +77,7 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
-    """Report the infinite cells of a column; `infinite` and `lines` have the shape (n,)."""
+    """Report the infinite cells of a column. `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
     return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
 
@@ -95,7 +94,7 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows that `which` selects, or [] if the lines are unknown."""
+    """Return the lines of the first five rows where `which` is true, or [] if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
@@ -113,12 +112,12 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Yield the problems of a column of groups, which may have any type; `lines` has the shape (n,)."""
+    """Yield the problems of a column of groups, which may have any type. `lines` has the shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
             what="rows without a group",
-            hint="Fill these cells in the file. For a row without a group, enter a value of its own.",
+            hint="Fill these cells in the file. Give each row without a group its own value.",
             column=str(values.name),
             lines=first_lines(missing, lines),
             count=int(missing.sum()),
@@ -132,7 +131,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Yield the reasons why a column can't be a feature; category levels must be of a type in `levels`."""
+    """Yield the reasons why a column can't be a feature. The type of its levels must be in `levels`."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -182,7 +181,7 @@ def _floats(values: pd.Series) -> NDArray[np.float64]:
 
 
 def as_pandas(table: Any) -> Any:
-    """Convert a polars or Arrow table or column to pandas with narwhals; return anything else unchanged."""
+    """Convert a polars or Arrow table or column to pandas with narwhals. Return anything else unchanged."""
     if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
         return table
     import narwhals as nw
@@ -240,8 +239,8 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
     name
         Name that messages use for a column without a name.
     fewest
-        Minimum number of rows per class: smaller classes are merged. Pass 0 for rows that training does not
-        use.
+        Minimum number of rows per class. Smaller classes are merged. Enter 0 for rows that are not used in
+        training.
 
     Raises
     ------
@@ -278,7 +277,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Convert a column of objects to numbers if all its cells are numbers; else return it unchanged."""
+    """Convert a column of objects to numbers if all its cells are numbers. Otherwise return it unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -288,7 +287,7 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    """Return whether at least half of a column's texts are numbers."""
+    """Return whether at least half of a column's strings are numbers."""
     known = column.dropna().astype(object)
     return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
 
@@ -304,7 +303,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a text column, or None for other columns and for text that a fix can convert.
+    """Return the classes of a text column. Return None for other columns and for text that a fix can convert.
 
     Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 
@@ -324,7 +323,7 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return the code of each row's class as float64 (NaN for a missing class), or the column's problem."""
+    """Return the number of each row's class as float64 (NaN for a missing class), or the column's problem."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
@@ -333,7 +332,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return a map from columns to notes; a column's note also applies to the indicators of its classes.
+    """Return a map from columns to notes. A column's note also applies to the indicators of its classes.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

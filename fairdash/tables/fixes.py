@@ -31,8 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: For each fix of a column of dates: the unit of the result, and the order of day and month in ambiguous
-#: cells.
+#: Unit of the result of each fix for dates, and the order of day and month that it uses in ambiguous cells.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -152,7 +151,7 @@ def holds_bands(values: pd.Series) -> bool:
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return two things: the ranks of bands, from 1 (NaN for missing cells), and a note."""
+    """Return the ranks of bands (from 1; NaN for missing cells) and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     rank = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -184,7 +183,7 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the fixes for a column of dates, stored as dates or as text; no fix for other content.
+    """Return the fixes for a column of dates, which may be stored as text. Other columns have no such fix.
 
     If the order of day and month is ambiguous, the result has fixes for both orders (see
     :func:`use_of_dates`).
@@ -198,11 +197,11 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
-    """Return the problem and the hint for a column of dates with the fixes `ways`; the problem may be ""."""
+    """Return the problem (or "") and the hint for a column of dates with these `fixes`."""
     if any(_OF_DATES[way.kind][1] for way in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
-        return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
-    return "", "Use the dates as years or ages."
+        return problem, "Choose if day or month comes first, and convert the dates to years or ages."
+    return "", "Convert the dates to years or ages."
 
 
 def can_use_dates(values: pd.Series, kind: str) -> bool:
@@ -238,7 +237,7 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Convert dates in an unambiguous order to years with a fraction, and add a note."""
+    """Convert dates to years with a fraction if their order is unambiguous, and add a note."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years
@@ -254,10 +253,10 @@ def _orders(values: pd.Series) -> tuple[str, ...]:
 
 
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
-    """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
+    """Convert dates to years with a fraction, or to ages in years. Missing cells become NaN.
 
-    Ages are computed for the last day of the latest year in the column. Another day would change all ages by
-    the same amount. The column must satisfy :func:`can_use_dates`.
+    Ages are computed for the last day of the latest year in the column. Any other day would change all ages
+    by the same amount. The column must satisfy :func:`can_use_dates`.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "

@@ -28,7 +28,7 @@ _INTERVAL = re.compile(
 def plain_frame(
     table: Any, *, named: Collection[str] = (), sensitive: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return two things: a pandas frame with columns of numbers, text, dates and truth values; and notes.
+    """Return a pandas frame, whose columns contain numbers, text, dates or truth values, and a list of notes.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def plain_frame(
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
     """Return bands as numbers or ordered classes, with a note, or None for a column without bands.
 
-    If most cells are plain numbers, and only the last band is open, such as 85+, all cells become numbers. If
+    All cells become numbers if most of them are plain numbers and only the last band is open, such as 85+. If
     there are too many bands for classes, the bands become ranks.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
@@ -100,9 +100,9 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Return the texts (n,) of bands from their ends; a text is missing if both ends are missing.
+    """Return bands as strings (n,), given their ends. A string is missing if both ends are missing.
 
-    A band includes its upper end, unless another band of the same factor begins at this number.
+    A band includes its upper end, unless another band of the same column begins at this number.
 
     >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
@@ -119,7 +119,7 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Replace numbers by the text of their band; return None if `levels` are not bands.
+    """Replace each number by the name of its band. Return None if `levels` are not bands.
 
     As in R's `cut`, an end next to a square bracket belongs to the interval. A band such as 18-24 includes
     both ends, unless the next band begins at the upper end. A number outside all bands is kept as text, and a
@@ -163,7 +163,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _why_not_usable(values: pd.Series) -> str:
-    """Explain why fairdash does not use a column without a role; return "" if it uses the column."""
+    """Explain why fairdash does not use a column without a role. Return "" if it uses the column."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they contain row numbers"
     known = values.dropna()

@@ -29,7 +29,7 @@ import pandas as pd
 
 WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
-#: Pattern of a decimal number; `mark` stands for the decimal mark.
+#: Pattern of a decimal number, in which `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
 #: Pattern of numbers such as 1.234 or 1,234, whose mark may be a decimal mark or a thousands separator.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
@@ -39,7 +39,7 @@ LEADING_ZERO = r"[+-]?0[0-9].*"
 _SPACES = " '’\u00a0\u2009\u202f"
 THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
-#: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
+#: Pattern of a grouped number. `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
 #: Patterns of numbers that are unambiguous, because they contain both marks, or the same mark twice.
 SURELY_GROUPED = (
@@ -61,7 +61,7 @@ _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
-#: Pattern of dates, including dates whose year has two digits, so that the century is unknown.
+#: Pattern of dates. The year may have only two digits, and the century is then unknown.
 DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
 DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
 YEAR_FIRST, MONTH_IN_WORDS = "year_first", "month_in_words"
@@ -115,7 +115,7 @@ _MARK = re.compile(r"[^\w\s]{1,3}")
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text is a placeholder, such as a dash, rather than a word or a number."""
+    """Return whether a string is a placeholder, such as a dash, rather than a word or a number."""
     return _MARK.fullmatch(text) is not None
 
 
@@ -125,7 +125,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     Parameters
     ----------
     texts, counts
-        Distinct texts of a column without missing cells, and the number of rows of each text.
+        Distinct strings in a column without missing cells, and the number of rows with each string.
 
     Examples
     --------
@@ -144,9 +144,9 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # If all numbers have brackets, the cells are labels. A text such as 2,500- means an open end, not a
-    # negative number, if 250,000+ also occurs, or if no other text ends with a minus and several rows have
-    # this text.
+    # If all numbers have brackets, the cells are labels. A string such as 2,500- may mean a negative number
+    # or an open end. It means an open end if 250,000+ also occurs, or if it is the only string that ends with
+    # a minus and occurs in several rows.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
@@ -154,7 +154,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the placeholder among a column's distinct texts if all other texts are numbers; else "".
+    """Return the placeholder in a column's distinct strings if all other strings are numbers, else "".
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
@@ -185,7 +185,7 @@ def n_open_ends(values: pd.Series) -> int:
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Convert texts to numbers without thousands separators and currency signs; other texts become missing.
+    """Convert strings with thousands separators or currency signs to numbers. Other strings become missing.
 
     Amounts in brackets are negative (see :func:`negatives`). A number with an open end becomes its limit: 85+
     becomes 85.
@@ -223,11 +223,11 @@ def _without_units(texts: pd.Series) -> pd.Series:
 
 
 def holds_numbers(values: pd.Series) -> bool:
-    """Return whether at least half of a column's texts are unambiguous numbers, without leading zeros.
+    """Return whether at least half of a column's strings are unambiguous numbers without leading zeros.
 
     A cell such as 1.234 is ambiguous, because its point may be a decimal mark or a thousands separator.
     """
-    # Only the distinct texts are checked, because even a million cells have few distinct texts.
+    # Only distinct strings are checked, because even a million cells have few of them.
     counts = values.dropna().astype("string").str.strip().value_counts()
     known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
@@ -239,19 +239,19 @@ def holds_numbers(values: pd.Series) -> bool:
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the orders of day, month and year for which all texts are valid dates.
+    """Return the orders of day, month and year in which all strings are valid dates.
 
     Parameters
     ----------
     texts
-        Distinct texts of a column without missing cells.
+        Distinct strings in a column without missing cells.
 
     Returns
     -------
     tuple of str
-        The possible orders. The tuple is empty if a text is not a date, or if the formats differ. It has two
-        orders, ``"day_first"`` and ``"month_first"``, if no day or month is above 12 and the orders give
-        different dates.
+        The possible orders. The tuple is empty if a string is not a date, or if the formats differ. The tuple
+        contains both ``"day_first"`` and ``"month_first"`` if the numbers of day and month are at most 12 and
+        the two orders give different dates.
     """
     possible: list[str] | None = None
     are_same_dates = True
@@ -266,12 +266,12 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
-    """Convert texts to dates; the order of day, month and year is one from :func:`date_orders`.
+    """Convert strings to dates, with an order of day, month and year from :func:`date_orders`.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Column of texts; cells may be missing.
+        Column of strings. Cells may be missing.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Return a map from possible orders of day, month and year to the date that the text then means."""
+    """Return the date that a string means in each possible order of day, month and year."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
         months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
@@ -346,7 +346,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     Parameters
     ----------
     levels
-        Distinct texts of a column.
+        Distinct strings in a column.
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
@@ -361,7 +361,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return the start and the end of a band or a number, and whether it is a band; None for other texts."""
+    """Return start and end of a band or number, and whether it is a band. Return None for other strings."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
@@ -373,7 +373,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # Because of the added 1e-9, a band such as “over 25” comes after the number 25.
+        # The added 1e-9 places a band such as “over 25” after the number 25.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -392,7 +392,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
-    """Convert text to lower case and remove accents; if `umlauts` is true, umlauts become ae, oe and ue.
+    """Convert text to lower case and remove accents. If `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')
@@ -404,6 +404,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove the accents of a text, and keep capital letters."""
+    """Remove accents from a string. Capital letters stay."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

@@ -1,8 +1,8 @@
 """Recognition of the meaning of column headers with lists of words in six languages (``header_words.json``).
 
 A phrase has one or more words. A header matches a phrase if it contains all words of the phrase, in any
-order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored; ä and ae are
-equal. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
+order. A ``*`` in a phrase stands for any letters. Accents, capitals and separators are ignored, and ä equals
+ae. A header without separators, such as ``claimamount``, matches if it contains the words of the phrase in
 order. A compound of a word for age and a word for a person or a thing, such as ``ageph`` or ``Kundenalter``,
 is split if both words are known. Other words that contain "age", such as ``mileage``, do not match.
 
@@ -25,21 +25,22 @@ from types import MappingProxyType
 
 from fairdash.tables.grammar import folded, words_in_order
 
-#: Clarity of a match: the phrase is the whole header (apart from small words such as "du"), it is a part of
-#: the header, or it occurs only inside a longer word.
+#: Clarity of a match, from clear to unclear. The phrase is the whole header (apart from small words such as
+#: "du"), it is a part of the header, or it occurs only inside a longer word.
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: A phrase must have at least this many letters to be searched for in headers without separators.
+#: Minimum number of letters of a phrase that is searched for in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims. A header expresses at most one of these concepts: the concept whose phrases contain the
+#: Concepts of claims. A header expresses at most one of them, namely the concept whose phrases contain the
 #: most words of the header.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
-#: A header that expresses all concepts on the right also expresses the concept on the left.
+#: Concepts that are a combination of others. A header about an age and a person, for example, is about a
+#: driver's age.
 _JOINT = {"driver_age": ("age", "person")}
 #: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
@@ -58,7 +59,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header has a word for the concept `of` besides its words for `concept`.
+    """Return whether a header has a word for the concept `of` in addition to its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -80,7 +81,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
-# Words, and not headers, are the keys of the cache: many headers, such as zip_1 to zip_3000, share a word.
+# The keys of the cache are words rather than headers, because headers such as zip_1 to zip_3000 share a word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
@@ -128,13 +129,13 @@ def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) ->
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header; a compound such as "ageph" is split."""
+    """Return the words of a header. A compound such as "ageph" is split."""
     return tuple(part for word in words_in_order(header) for part in _split_age(word))
 
 
 @cache
 def _split_age(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and the word for the person or thing; keep other words whole.
+    """Split a word such as "ageph" into "age" and the word for the person or thing. Keep other words whole.
 
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
@@ -153,14 +154,14 @@ def _split_age(word: str) -> tuple[str, ...]:
 
 
 def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
-    """Return a text without a small word such as "du" at its start if the rest is in `owners`, else None."""
+    """Return a string without a small first word such as "du" if the rest is in `owners`, else None."""
     without_small_word = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *without_small_word) if owner in owners), None)
 
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return two sets of words without endings: words for an age, and words for persons and things."""
+    """Return the set of words for an age, and the set of words for persons and things, without endings."""
 
     def single(concept: str) -> set[str]:
         return {

@@ -37,7 +37,8 @@ class DataCheck:
     n
         Number of rows.
     findings
-        Findings: first the certain leaks, then the suspects. Suspects are sorted from strongest to weakest.
+        Findings, first the certain leaks and then the suspects. Suspects are sorted from strongest to
+        weakest.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return a sentence for each finding or sum, or one sentence which says that there is no leak."""
+        """Return a sentence for each finding or sum. If there are none, the only sentence says so."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
@@ -89,15 +90,16 @@ def check_data(
     group: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
-    """Check for leaks: columns that reveal the target.
+    """Check a table for leaks, which are columns that reveal the target.
 
-    Findings have two levels. *Certain* leaks are: copies of the target (exact, ranked, rounded, rescaled or
-    coded); columns that are missing, zero or constant exactly where the target is zero; columns that add up
-    to the target or to the price; and dates on which the exposure begins or ends. fairdash does not use
-    certain leaks as features unless you restore them. *Suspect* columns are used, and you should check them:
-    columns that look like consequences of the target, and each of which explains most of the variance that
-    all columns explain; row numbers that predict the target; and averages of the target over at most 20 rows.
-    A column related to the sensitive attribute is not a leak, and neither is an existing price.
+    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, rescaled or
+    coded), and columns that are missing, zero or constant exactly where the target is zero. Columns that add
+    up to the target or to the price are also certain leaks, and so are dates on which the exposure begins or
+    ends. fairdash does not use certain leaks as features unless you restore them. *Suspect* columns are used,
+    and you should check them. They are row numbers that predict the target, averages of the target over at
+    most 20 rows, and columns that look like consequences of the target. Such a consequence explains alone
+    most of the variance that all columns explain. A column that is related to the sensitive attribute is not
+    a leak. An existing price is not a leak either.
 
     Parameters
     ----------
@@ -110,8 +112,8 @@ def check_data(
     exposure
         Name of the column with row weights (exposure).
     price
-        Name of the column with an existing price. It is never suspect, and columns that add up to it are
-        certain leaks.
+        Name of the column with an existing price. This column is never suspect, and columns that add up to it
+        are certain leaks.
     group
         Column with the group of each row, such as a policy number. The rows of a group are held out together.
     columns

@@ -1,8 +1,7 @@
-"""Detection of features that reveal the target because they become known only after the target.
+"""Detection of features that reveal the target because their values are known only after the target.
 
-A certain leak has a pattern that does not occur in a legitimate column, either by chance or because the
-column predicts well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the
-target.
+A certain leak has a pattern that a legitimate column can't have, neither by chance nor because it predicts
+well. :mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the target.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
@@ -44,30 +43,33 @@ MISSING_TELLS = "its missing cells show whether the target is above or below a l
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or the end of the exposure"
 
-#: Maximum number of levels with which a column reveals the target's zeros. With more levels, a legitimate
-#: column may also separate zeros from other values.
+#: Maximum number of levels of a column that is checked for revealing the target's zeros. With more levels, a
+#: legitimate column may also separate zeros from other values.
 _FEW_LEVELS = 5
-#: If a column reveals the target's zeros, the share of zeros in the rows where the column differs from its
-#: usual value must be significantly below a third of the share of zeros in all rows.
+#: If a column reveals the target's zeros, zeros are rare where the column differs from its usual value. Their
+#: share in these rows must be significantly below a third of their share in all rows.
 _FEWER_ZEROS = 1 / 3
-#: If known (or missing) cells reveal a nonzero target, maximum share of these rows with a target of zero.
+#: Maximum share of errors if known (or missing) cells reveal a nonzero target. An error is such a row with a
+#: target of zero.
 _MAX_ERROR_SHARE = 0.005
-#: Maximum ratio of the gap between adjacent classes of the target to the neighbouring gaps.
+#: Maximum ratio of the gap between adjacent classes of the target to the gaps beside it.
 _MAX_OF_NEIGHBOURS = 2.5
 #: Maximum ratio of the gap between adjacent classes to the gaps within the classes.
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum numbers of steps, of rows, and of target values per step in a column with the rounded target.
+#: A column with the rounded target has at least `_MIN_STEPS` steps and `_MIN_ROUNDED` rows. A step is at
+#: least `_FINER` times as large as the finest step of the target.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Minimum range of the rounding errors as a share of a step, and maximum distance of their distribution from
-#: the uniform distribution. Rounding errors are uniform over exactly one step; other noise hardly ever is.
+#: Unlike other noise, rounding errors are uniform over exactly one step. Their range must be at least a share
+#: `_WHOLE_STEP` of a step, and the distance of their distribution from the uniform distribution below
+#: `_MAX_DISTANCE`.
 _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
 #: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
 
-#: Cache of results, with hashes of cells as keys. It saves time, because role suggestions, leak checks and
-#: new data sets use the same table.
+#: Cache of results, with hashes of cells as keys. It saves time because role suggestions, leak checks and new
+#: data sets check the same table.
 _CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_CACHED = 5000
 
@@ -76,11 +78,11 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature reveals the target; return None if it does not.
+    """Explain how a feature reveals the target. Return None if it does not.
 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
-    coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
-    cells with another value coincide with the target's zeros in more rows than chance explains (see
+    coarser version of the target. A feature also reveals the target's zeros if they coincide with its zeros,
+    its missing cells or another value in more rows than chance explains (see
     :func:`~fairdash.tables.features.determines`).
 
     Parameters
@@ -104,8 +106,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if not varies(y) or not varies(f):
         return None
     why = _how_zeros_are_revealed(f, y)
-    # A column that reveals the complete target is a more serious leak than a column that reveals only its
-    # zeros.
+    # Leaks of the complete target are checked first, because they are more serious than leaks of its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -125,7 +126,7 @@ def certain_leaks(
 ) -> dict[str, str]:
     """Return a map from the columns that certainly reveal the target to explanations.
 
-    The result includes columns with the start or end of the exposure, and parts of the target
+    The result includes columns with the start or end of the exposure, and columns that add up to the target
     (:mod:`fairdash.tables.sums`).
 
     Parameters
@@ -168,7 +169,7 @@ def _digest(values: pd.Series) -> bytes:
 
 
 def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
-    """Describe how the values or missing cells of a column reveal the target's zeros; None if they do not."""
+    """Describe how a column's values or missing cells reveal the target's zeros, or return None."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None
@@ -215,7 +216,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
-    """Return whether the target is nonzero in all rows with levels outside `rest`, up to a few errors."""
+    """Return whether the target is nonzero in all rows (up to a few errors) whose level is not in `rest`."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -238,10 +239,10 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target, divided into adjacent classes without gaps between them.
+    """Return whether a column contains adjacent classes of the target without gaps between them.
 
-    A strong legitimate column, such as the pay grade if salaries hardly vary within a grade, may also divide
-    the target's values into classes, but there are gaps between these classes.
+    A strong legitimate column may also divide the target's values into classes, but with gaps between the
+    classes. An example is the pay grade, if salaries hardly vary within a grade.
     """
     if kind_of(y) not in NUMBERS:
         return False
@@ -277,8 +278,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
 def _are_adjacent(places: Floats, changes: Codes) -> bool:
     """Return whether the gaps between classes are about as wide as the neighbouring gaps.
 
-    If salaries within a pay grade vary so much that they reach the next grade, the gaps are wider near the
-    limits of the classes.
+    If the salaries in a pay grade reach those in the next grade, the gaps are wider near the limits of the
+    classes.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
@@ -308,7 +309,7 @@ def _geometric_mean(ratios: list[float]) -> float:
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target rounded to equal steps, up or down, possibly rescaled.
+    """Return whether a column contains the target, rounded up or down to equal steps and possibly rescaled.
 
     If amounts are spread widely, most steps have only one or two rows, which are too few for :func:`_is_cut`.
     """
@@ -355,7 +356,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return by how many steps each number exceeds the smallest number, or None if the steps are unequal."""
+    """Return the number of steps from the smallest to each number, or None if the steps are unequal."""
     if len(levels) < 2:
         return None
     distances = levels - levels[0]
@@ -365,7 +366,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """Return the slope of the narrowest strip that contains all rows, and each row's position in the strip.
+    """Return the slope of the narrowest strip that contains all rows, and each row's position in it.
 
     The result is None if the strip is too wide.
     """
@@ -379,7 +380,7 @@ def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Flo
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # The linear program finds the error of the slope, and the start and the width of the strip, in units of a
+    # The linear program finds the error of the slope, the start of the strip and its width, all in units of a
     # step.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)

@@ -13,7 +13,7 @@ from fairdash.utils.classes import column_of
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-#: Roles that only one column may have: a map from the fields of Roles and Dataset to the names of the roles.
+#: Names of the roles that only one column may have, by the field of Roles and Dataset.
 SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
@@ -46,7 +46,7 @@ class Roles:
         Column with the time of each row, as a number or a date, or None. Models are trained on earlier rows
         and tested on later rows. No predictor uses it.
     rate
-        Whether to divide the target, which is a count or a total, by the exposure, for example to predict
+        True to divide the target, a count or a total, by the exposure. fairdash then predicts, for example,
         claims per year instead of claims. A rate requires `weight`.
     """
 
@@ -68,7 +68,7 @@ class Roles:
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """Map from the name of each role to its columns; the tuple is empty if the role is not used."""
+        """Map from the name of each role to a tuple of its columns, which is empty for an unused role."""
         single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
@@ -78,7 +78,7 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether these roles give the sensitive columns, which may be indicators of classes."""
+        """Return whether sensitive columns, which may be indicators of classes, can come from these roles."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
@@ -113,7 +113,7 @@ def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[
     for column in dict.fromkeys(wanted):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
         checks.require(
-            times[column] < 2, column, "several columns have this name", "Give each column its own name."
+            times[column] < 2, column, "several columns have this name", "Give each column a different name."
         )
 
 

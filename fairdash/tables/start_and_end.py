@@ -21,7 +21,7 @@ _MIN_BOUNDED, _ROUNDED = 50, 0.01
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of dates or numbers that give the start or the end of the exposure.
 
-    The end of a policy reveals claims, because a policy ends early after a total loss.
+    The end of a policy reveals claims, because a policy may end early after a total loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -49,7 +49,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     squared_correlations = _squared_links(np.column_stack([each[rows] for each in (w, *numbers_of.values())]))
     for (i, first), (j, second) in combinations(enumerate(numbers_of), 2):
         min_correlation = _SAME_LENGTH_OF_DATES if first in of_dates else _SAME_LENGTH
-        # This fast check excludes most pairs of columns.
+        # This fast check rules out most pairs of columns.
         if (first in of_dates) != (second in of_dates) or squared_correlations[i, j] < (
             min_correlation - _ROUNDED
         ) ** 2:
@@ -69,8 +69,8 @@ def _squared_links(columns: np.ndarray) -> np.ndarray:
     constant.
     """
     known = np.where(np.isfinite(columns), columns, np.nan)
-    # All columns are divided by the same number, so that squares don't overflow. The correlations don't
-    # change.
+    # All columns are divided by the same number, so that squares don't overflow. The correlations stay the
+    # same.
     known /= max(float(np.nanmax(np.abs(known))), 1.0)
     centred = known - known.mean(axis=0)
     products = centred.T @ centred

@@ -28,17 +28,17 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts that suit a role, the best first. Concepts in the same string suit equally well.
+#: Concepts that suit a role, the best first. Concepts in one string are equally suitable.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Concepts that are ignored if the header names a thing, because things also have an age or a price.
+#: Concepts that are ignored if the header names a thing, because a car also has an age and a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
-#: For each pricing target: its title, the concept of the numerator, and the concept of the denominator.
+#: Title, concept of the numerator and concept of the denominator of each pricing target.
 _MADE_OF: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("Claim frequency", "claim_count", "exposure"),
     "severity": ("Claim severity", "claim_cost", "claim_count"),
@@ -53,21 +53,21 @@ class Suggestion:
     Parameters
     ----------
     target
-        Column whose name best suits a target; None if no name suits.
+        Column whose name best suits a target, or None.
     sensitive
-        Column whose name best suits a sensitive column: a numeric column if there is one, else a column with
+        Column whose name best suits a sensitive column. Numeric columns are preferred to columns with
         classes. Empty if no name suits.
     features
         Other columns that may be predictive.
     weight
         Numeric column whose name means exposure, or None.
     prediction
-        Numeric column with the existing price: its name means a prediction or, for a target on claims, a
-        premium. None without such a column.
+        Numeric column with the existing price. Its name means a prediction or, if the target describes
+        claims, a premium. None without such a column.
     row_id
         Column of row identifiers with distinct values, or None.
     rate
-        Whether to divide the target by the exposure: true if there is an exposure, and the target contains
+        True to divide the target by the exposure. It is true if there is an exposure and the target contains
         counts or totals.
     left_out
         Map from each column that is no suitable feature to the reason.
@@ -76,7 +76,7 @@ class Suggestion:
     parts_of_price
         Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies or people, if they have several rows; else None.
+        Column that identifies policies or people with several rows, or None.
     """
 
     target: str | None
@@ -98,14 +98,14 @@ class Suggestion:
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns in `left_out` that a message names, because a user may want them as features."""
+        """Columns in `left_out` that are shown in a message, because a user may want them as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a ratio of two columns, with the denominator as row weight.
+    """Target for pricing, which is a ratio of two columns, with the denominator as row weight.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class PricingTarget:
     title
         Name for readers.
     target, weight
-        Names of the columns: `target` is divided by `weight`.
+        Names of the columns. `target` is divided by `weight`.
     fixes
         Fixes that the target requires. For a severity, a fix leaves out rows without claims.
     """
@@ -136,9 +136,9 @@ def suggest_roles(
     """Suggest roles for columns whose names contain known words.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
-    columns, identifiers of policies or rows, and columns that become known only with the target. Columns
-    become known only with the target if they describe claims, reveal the target or its zeros, give the start
-    or end of the exposure, or are parts of the target or of the prediction.
+    columns, identifiers of policies or rows, and columns that become known only with the target. Such columns
+    describe claims, reveal the target or its zeros, give the start or end of the exposure, or are parts of
+    the target or of the prediction.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def known_with_target(
 ) -> dict[str, str]:
     """Return a map from the columns that become known only with the target to the reasons.
 
-    The reason may be in a column's cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in its name: if
+    The reason may be in a column's cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in its name. If
     the target describes claims, the result includes all other columns on claims, except columns on past
     claims.
     """
@@ -226,7 +226,7 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
 
 
 def is_of_claims(name: object) -> bool:
-    """Return whether a header describes a row's claims: their number, cost, or indicator."""
+    """Return whether a header describes the number or the cost of a row's claims, or their indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
@@ -249,7 +249,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Explain why a column of postcodes stored as numbers is not a feature; return None for other columns."""
+    """Explain why postcodes that are stored as numbers are no feature. Return None for other columns."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -281,7 +281,7 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """Return the pricing targets that a table supports: frequency, severity, and the product of the two.
+    """Return the pricing targets that a table supports among frequency, severity and pure premium.
 
     Each pricing target is a ratio, and its denominator weights the rows. See Ohlsson and Johansson (2010),
     “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.

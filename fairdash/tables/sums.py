@@ -1,10 +1,10 @@
-"""Detection of amounts that are parts of the target or of a price, because they add up to this total.
+"""Detection of amounts that add up to the target or to a price.
 
-The premiums of single coverages become known only together with the total premium, so they can't be features.
-In every row, the total premium is the sum of these premiums, multiplied by a factor (for a tax), plus an
-amount (a fee). The factor and the fee are the same in all rows. To find the parts, the total is regressed on
-all columns of amounts in a sample of rows: the coefficients of the parts are equal, and all other
-coefficients are 0. Each sum is then checked on all rows.
+The premiums of single coverages are known only together with the total premium, so they can't be features. In
+every row, the total premium is a factor (for a tax) times the sum of these premiums, plus a fee. The factor
+and the fee are equal in all rows. To find the parts of a total, the total is regressed on all columns of
+amounts in a sample of rows. The coefficients of the parts are equal, and all other coefficients are 0. Each
+sum is then checked in all rows of the table.
 
 In an additive tariff, the rating factors have different coefficients, so they are not parts. A relativity is
 not a part either, because its coefficient is a base premium, which is far from 1.
@@ -38,32 +38,32 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor by which the sum of the parts is multiplied to give the total. A tax, a surcharge or a
-#: discount lies in this range, but the base premium of a tariff does not.
+#: Range of the ratio of the total (without a fee) to the sum of the parts. A tax, a surcharge or a discount
+#: lies in this range, but the base premium of a tariff does not.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
-#: Maximum fee as a share of the mean total: a larger intercept would be the base premium of a tariff.
+#: Maximum fee as a share of the mean total. A larger intercept would be the base premium of a tariff.
 _MAX_FEE = 0.25
-#: At least one part must have this many distinct values; relativities have only one value per level.
+#: Minimum number of distinct values in at least one part. Relativities have only one value per level.
 _MIN_VALUES = 30
-#: Minimum share of rows that agree with a sum: among all rows, and among the rows in which a part differs
-#: from the part's median.
+#: At least a share `_MIN_CONFIRMED` of all rows must agree with a sum. Among the rows in which a part differs
+#: from its median, the share must be at least `_MIN_CONFIRMED_OF_PART`.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
-#: Possible rounding steps of amounts.
+#: Steps to which amounts may be rounded.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Maximum numbers: of rows in the sample, of additional rows per column (in which the column differs from its
-#: median), and of columns.
+#: The sample has at most `_MAX_ROWS` rows and `_MAX_COLUMNS` columns. For each column, at most
+#: `_MAX_ROWS_OF_PART` rows are added in which the column differs from its median.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: The sample must have at least this many more rows than columns.
+#: Minimum number of rows of the sample in excess of the number of columns.
 _MIN_ROWS = 50
-#: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
-#: do not agree with the sum, such as manual corrections.
+#: A robust fit has `_ROUNDS` rounds, and keeps a share `_KEPT_SHARE` of the rows in each of them. It leaves
+#: out rows that do not agree with the sum, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
-#: Maximum standard error of a coefficient: if it is larger, the total is rounded too coarsely to show whether
+#: Maximum standard error of a coefficient. If it is larger, the total is rounded too coarsely to show whether
 #: the column is a part.
 _MAX_ERROR = 0.05
-#: Coefficients count as equal if their relative difference is at most this number.
+#: Maximum relative difference of coefficients that are treated as equal.
 _MAX_DIFFERENCE = 0.01
 #: Concepts of columns that are not amounts of money.
 _NOT_AMOUNTS = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
@@ -109,7 +109,7 @@ class Sum:
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return a map from the parts of a total, and from sums of the parts, to sentences that state the sums.
+    """Return a map from column to sentence for the parts of a total and for sums of these parts.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def parts_of(
     """
     sums = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # If all columns of the sum are known parts, only the sum's total is new.
+        # If all columns in the sum are known parts, the total of the sum is the only new column.
         new = [name for name in one.parts if name not in sums] or [one.total]
         sums.update(dict.fromkeys(new, one.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
+    """Yield the parts of each sum as one group, and every other column as a group of its own."""
     for name, why in leaks.items():
         names = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
         if name == names[0]:
@@ -135,7 +135,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums of columns that give a total, then the sums that give a part or a subtotal of parts.
+    """Return the sums of columns that give a total, followed by the sums that give a part or a subtotal.
 
     Parameters
     ----------
@@ -149,8 +149,7 @@ def find_sums(
         Column by which the total may have been divided or multiplied. The search also covers the total before
         this division or multiplication.
     least
-        Minimum number of parts. If it is 1, a sum may have a single part, to which only a tax or a fee is
-        added.
+        Minimum number of parts. If it is 1, the total may also be a single part with a tax or a fee.
     """
     if kind_of(frame[total]) not in _AMOUNTS:
         return ()
@@ -173,7 +172,7 @@ def find_sums(
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half_step * w, least)
         look(total, y / w, half_step / w, least)
-    # Parts may also have parts or copies, so the list grows during the loop.
+    # The list grows during the loop, because parts may also have parts or copies.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
@@ -201,7 +200,7 @@ class _Search:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
-        """Draw the sample of rows; None if there are too few rows or no candidates."""
+        """Draw the sample of rows. Return None if there are too few rows or no candidates."""
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
@@ -267,9 +266,9 @@ class _Search:
 def _coefficients(x: Floats, y: Floats) -> Floats:
     """Regress a total (m,) on columns (m, p).
 
-    All coefficients are 0 if the columns don't add up to the total; rounding errors and a few rows with other
-    amounts are allowed. A coefficient is also 0 if the other columns determine its column, or if the total is
-    rounded too coarsely to estimate it.
+    All coefficients are 0 if the columns don't add up to the total. Rounding errors and a few rows with other
+    amounts are allowed. The coefficient of a column is also 0 if the other columns determine this column, or
+    if the total is rounded too coarsely to estimate the coefficient.
     """
     beta = np.zeros(x.shape[1])
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
@@ -334,10 +333,10 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _independent(z: Floats, least: Floats) -> Index:
-    """Return columns of z (m, p) that determine all other columns, with residuals of at most `least`.
+    """Return columns of z (m, p) that determine all other columns up to residuals of at most `least`.
 
-    If the columns include a rounded subtotal and all its parts, one of these columns is redundant, and its
-    coefficient would be noise.
+    If the columns include a rounded subtotal and all its parts, one of them is redundant, and its coefficient
+    would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -355,7 +354,7 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Fit y (n,) as factor × (sum of k columns) + fee; return factor, fee and a mask of agreeing rows.
+    """Fit y (n,) as factor × (sum of k columns) + fee. Return factor, fee and a mask of agreeing rows.
 
     The result is None if too few rows agree, or if the factor, the fee or the columns are not plausible.
     """

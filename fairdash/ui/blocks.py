@@ -1,4 +1,4 @@
-"""Rendering of blocks on a page, and of the interactive figure, which is called the stage.
+"""Display of blocks of text, pictures and tables on a page, and of the interactive figure (“stage”).
 
 The interactive figure receives data, draws frames in the browser, and sends one event when the user releases
 the slider.
@@ -23,12 +23,12 @@ from fairdash.views.figures.stage import stage_script, stage_style
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
-    """Show sentences, facts, pictures and tables in order; a table with a file name can be downloaded.
+    """Show sentences, facts, pictures and tables in order. A table with a file name can be downloaded.
 
     Parameters
     ----------
     keys
-        Widget keys of the calling file; each picture and download has a key with the name of the picture or
+        Widget keys of the calling file. Each picture and download has a key with the name of the picture or
         file.
     """
     for block in blocks:
@@ -59,15 +59,15 @@ def show_table(table: Table, keys: Keys) -> None:
     if table.file and len(table.frame) <= MAX_ROWS:
         shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
-        # Long tables contain numbers instead of texts, so that users can sort by value. Drawing numbers takes
-        # ten times as long as drawing texts.
+        # Long tables contain numbers, so that users can sort by value. Short tables contain strings, because
+        # numbers take ten times as long to draw.
         write: dict[Any, Any] = {
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
-        # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
-        # table.
+        # Presentation mode shows a static table, because the text of Streamlit's grid is too small for a
+        # lecture hall.
         large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
         st.table(large, hide_index=True, alt=table.title)
     else:
@@ -91,7 +91,7 @@ def show_stage(
     presented_share: float = 0.5,
     presented_text: int = ENLARGED,
 ) -> None:
-    """Show a slider, with pictures, cards and a table that change as the slider moves.
+    """Show a slider with pictures, cards and a table that change as the slider moves.
 
     Parameters
     ----------
@@ -103,11 +103,12 @@ def show_stage(
         whose ``cells`` have a value per stop, or are the y values of the named move. A move identifies an
         object of a figure by ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and ``part``
         (the position), and lists the values of each changing property, one per stop. Numbers, and lists of
-        numbers, are interpolated between stops; all other values change at once. ``mix`` defines a trace's y
+        numbers, are interpolated between stops. All other values change at once. ``mix`` defines a trace's y
         values as a sum of ``parts`` with weights ``shares`` that change with the slider, or as the
-        exponential of this sum. A slider with ``play`` (milliseconds per stop) has buttons to play and step.
-        With ``variants`` (``label``, ``names``, ``at``) all lists contain first the stops of the first
-        variant, then those of the second, and so on; `on_release` receives the position in this joint list.
+        exponential of this sum. A slider with ``play`` (milliseconds per stop) has buttons that play the
+        animation or move by one stop. With ``variants`` (``label``, ``names``, ``at``) all lists contain
+        first the stops of the first variant, then those of the second, and so on; `on_release` receives the
+        position in this joint list.
     on_release
         Function called with the position of the stop when the user releases the slider.
     presented_share, presented_text

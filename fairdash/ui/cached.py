@@ -1,4 +1,4 @@
-"""Cached calls of the library, with content hashes and ids as keys; most calls return a copy."""
+"""Cached calls of the library, with content hashes and ids as keys. Most calls return a copy."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def forget_what_was_deleted() -> None:
         _LastDeletion.deletion = last
 
 
-#: Functions that turn arguments into cache keys, by type; the key omits arguments whose names begin with "_".
+#: Functions that turn arguments into cache keys, by type. Arguments whose names begin with "_" are not in the
+#: key.
 _CACHE_KEYS: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
@@ -98,8 +99,8 @@ def _cached_on_server(
     spinner
         Text that the page shows during the computation.
     shared
-        Whether all callers get the same object, which they must not change, instead of a copy. Copying a
-        large run's predictions on every rerun would take longer than drawing them.
+        True if all callers get the same object instead of a copy. They must not change it. A copy of a large
+        run's predictions on every rerun would take longer than drawing them.
     by_view
         Function that returns the part of a comparison on which the values depend.
     """
@@ -139,8 +140,7 @@ def _load(source: DatasetSource) -> Dataset:
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """Return a source's data set, read once per server.
 
-    `owner` is by default the current user; a thread must pass `owner`, because a thread has no browser
-    session.
+    `owner` is by default the current user. A thread has no browser session, so it must pass `owner`.
     """
     forget_what_was_deleted()
     _check_access(source, owner)
@@ -155,7 +155,7 @@ def table_of(source: DatasetSource) -> pd.DataFrame:
 
 
 def roles_of(source: DatasetSource) -> Roles:
-    """Return the roles that a source assigns or, if the source assigns none, the roles of its data set."""
+    """Return the roles from a source or, if it has none, the roles from its data set."""
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
@@ -174,7 +174,7 @@ def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
 @_cached_on_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
     """Return the values that the figure with the slider shows, for every stop of the slider."""
-    # Importing charts takes long, so this function imports them only when it needs them.
+    # The import is local, because importing charts takes long.
     from fairdash.views.reports import stage
 
     return stage.stops_of(comparison)
@@ -204,14 +204,14 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """Return the cost of limiting a fitted tariff's changes; None if no test premiums are stored."""
+    """Return the cost of a cap on a fitted tariff's changes, or None if no test premiums are stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return an uploaded file's table and the report on reading it; each file is parsed once per server."""
+    """Return an uploaded file's table and reading report. Each file is parsed once per server."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     with bounded():
@@ -237,7 +237,7 @@ def columns_of_classes(
     *,
     table: str,  # noqa: ARG001 (the cache's key)
 ) -> tuple[str, ...]:
-    """Return the columns that an audit can use as classes; `table` identifies the frame."""
+    """Return the columns that an audit can use as classes. `table` is a string that identifies the frame."""
     classes = {str(name): as_classes(_frame[name]) for name in _frame}
     return tuple(name for name, each in classes.items() if each is not None and why_no_classes(each) is None)
 
@@ -252,7 +252,7 @@ def suggestion_of(
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """Return suggested roles for a table's columns, and its possible pricing targets.
 
-    `table` is a text that identifies the frame in the cache.
+    `table` is a string that identifies the frame in the cache.
     """
     return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
@@ -269,7 +269,7 @@ def check_of(
     group: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
-    """Return columns that certainly or possibly reveal the target; `table` identifies the frame."""
+    """Return columns that certainly or possibly reveal the target. `table` identifies the frame."""
     return check_data(
         _frame,
         target=target,
@@ -281,18 +281,18 @@ def check_of(
     )
 
 
-#: Texts and tables of the Data page: remarks on the target's zeros and tail, the resolution of each
+#: Contents of the Data page: remarks on the target's zeros and tail, the number of distinct groups in each
 #: sensitive column, a profile of each column, and fixes that would add columns.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
-#: Kinds of fixes that convert a column to a feature.
+#: Kinds of fixes that make a column a feature.
 _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 
 @_cached_on_server(8)
 def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Return the fixes for all columns of a table; fixes do not depend on roles, so they are cached."""
+    """Return the fixes for all columns of a table. They are cached, because they do not depend on roles."""
     return fixes_of_columns(_frame)
 
 
@@ -317,7 +317,7 @@ def summary_of(source: DatasetSource) -> Summary:
     return target_remarks(dataset.target), support, profile, open_fixes
 
 
-#: Maximum number of rows for a measurement on the page; larger tables are sampled at random.
+#: Maximum number of rows for a measurement on the page. Larger tables are sampled at random.
 ROWS_MEASURED = 5000
 
 
@@ -325,8 +325,8 @@ ROWS_MEASURED = 5000
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column.
 
-    The result contains the value of the default measure, weighted by exposure; the p-value of the test of
-    independence; and the number of rows used, at most ROWS_MEASURED.
+    The result contains the value of the default measure (weighted by exposure), the p-value of the test of
+    independence, and the number of rows used (at most ROWS_MEASURED).
     """
     y, s, weight = _columns(dataset, sensitive)
     groups = dataset.groups

@@ -1,6 +1,6 @@
-"""Home page: prices by age with a fairness slider, three links to other pages, and recent runs.
+"""Home page with prices by age, a fairness slider, three links to other pages, and recent runs.
 
-The module also contains the guided tour, which has five steps, and which users can leave at any step.
+The module also contains the guided tour of five steps, which users can leave at any step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ CARDS = (
     (
         "lesson",
         "Start the lesson",
-        "Make a guess in each of five scenes, which are about links that correlation misses, about noise, "
-        "and about who pays.",
+        "A lesson of five screens about links that correlation misses, about noise, and about who pays.",
     ),
     (
         "audit",
@@ -123,7 +122,7 @@ def show_cards() -> None:
 
 
 def show_recent_runs() -> None:
-    """Show the newest runs, and name runs that can't be read; show nothing if there are no runs."""
+    """Show the newest runs, and name runs that can't be read. Show nothing if there are no runs."""
     listed = list_runs(owner=current_owner())
     if not (listed.runs or listed.damaged):
         return
@@ -150,7 +149,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Steps of the tour: for each step, the name of a page, and what the user can do on this page.
+#: Steps of the tour, each with the name of a page and the user's actions on this page.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -161,7 +160,7 @@ STEPS = (
     ),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: Query parameters, besides the tour's step, with which the tour opens a page.
+#: Query parameters with which the tour opens a page, in addition to the step of the tour.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
@@ -176,7 +175,7 @@ def show_tour_link() -> None:
 
 
 def show_tour_step(shown: StreamlitPage) -> None:
-    """Show the current step of the tour above the page; show nothing outside the tour.
+    """Show the current step of the tour above the page. Show nothing outside the tour.
 
     The step is in the address or, if a link without the step opened the page, in the session.
     """

@@ -1,4 +1,4 @@
-"""Five scenes of the lesson with guesses: a curve to drag, and four animated scenes."""
+"""The five scenes (screens) of the lesson, with guesses. One has a curve to drag, and four are animated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEY = Keys(__file__)
 Pictures = list[dict[str, Any]]
 
 
-#: Share of the window's height for a picture: normally, and in presentation mode, where text is larger.
+#: Share of the window's height for a picture. It is smaller in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
 LECTURE_TEXT_SIZE = 24
@@ -58,7 +58,7 @@ class Control:
     values
         Map of each value in the address to its display text.
     default
-        Value used if the address has no value, or an unknown one.
+        Value that is used if the value in the address is missing or unknown.
     """
 
     label: str
@@ -76,16 +76,16 @@ class Control:
 def drawn(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """Return an animated picture for :func:`show_stage`, from a figure per state; callers cache the picture.
+    """Return an animated picture for :func:`show_stage`, from a figure per state. Callers cache it.
 
     Parameters
     ----------
     figures
-        Figures of all states, first those of the first variant.
+        Figures of all states, beginning with those of the first variant.
     alt
         Content of the picture in words.
     large
-        Whether the picture is for presentation mode.
+        True if the picture is for presentation mode.
     table
         Title of a table for readers who can't see the picture, name of the trace it shows, and column header.
     """
@@ -98,7 +98,7 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a slider and pictures made by :func:`drawn`; releasing the slider updates the address."""
+    """Show a slider and pictures from :func:`drawn`. Releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -113,7 +113,7 @@ def show_moving(
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            # Ticks for 12 or more values would be too close to each other.
+            # With 12 or more values, ticks would be too close to each other.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
             "play": _ANIMATION_MS / (len(slider.values) - 1),
@@ -159,7 +159,7 @@ def guesses() -> dict[str, str]:
 
 
 def guessed(name: str) -> bool:
-    """Show the reader's guess and the answer, or ask for a guess; return whether there is a guess."""
+    """Show the reader's guess and the answer, or ask for a guess. Return whether there is a guess."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
@@ -182,7 +182,7 @@ def guess_in_words(name: str) -> str:
     return f"Your guess: *{guess}*. {verdict}"
 
 
-#: Name of a page, and the parameters with which this page shows the data of a scene.
+#: For each scene, the page that shows its data, and the parameters of the page's address.
 Lab = tuple[str, Mapping[str, str]]
 
 
@@ -202,7 +202,7 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Show an animated scene: its pictures and, next to them, the guess, a sentence and a link."""
+    """Show an animated scene with its pictures and, next to them, the guess, a sentence and a link."""
     left, right = columns or st.columns([3, 1])
     with right:
         if answered := guessed(scene):
@@ -217,7 +217,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address, or the hump curve if there is none or scene 1 can't show it."""
+    """Return the curve in the address, or the hump-shaped curve if scene 1 can't show it or there is none."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -276,11 +276,11 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """Return the values of a control: a map from a number, as written in the address, to its display text."""
+    """Return the values of a control as a map from numbers, as written in the address, to display texts."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 
-#: Scene 2, in which f and g straighten a scatter plot: number of steps of its animation.
+#: Number of steps in the animation of scene 2, in which f and g straighten a scatter plot.
 FRAMES = 20
 _BENT = Control(
     label="How far",
@@ -309,7 +309,7 @@ def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
     return [drawn(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)]
 
 
-#: Scene 3: an adversary that memorises noise.
+#: Scene 3, in which an adversary memorises noise.
 _STEPS = Control(
     label="Steps of training",
     symbol="steps",
@@ -348,7 +348,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
     return [drawn(figures, alt=alt, large=large, table=table)]
 
 
-#: Scene 4: a predictor that trains against an adversary.
+#: Scene 4, in which a predictor trains against an adversary.
 _STEP = Control(
     label="Steps of the game",
     symbol="step",
@@ -391,7 +391,7 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
     return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
 
 
-#: Scene 5: what fairness costs, and who pays.
+#: Scene 5, about the cost of fairness and who pays it.
 _WEIGHT = Control(
     label="Weight of fairness, λ",
     symbol="λ",

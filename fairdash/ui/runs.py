@@ -42,7 +42,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Return the user's name for the run, or else its data set's name, without escapes for Markdown."""
+    """Return the user's name for the run, or else the name of its data set, without escapes for Markdown."""
     return run.name or run.spec.source.title
 
 
@@ -59,7 +59,7 @@ def methods_of(run: Run) -> str:
 
 
 def line_of(run: Run, status: RunStatus) -> str:
-    """Describe a run in one line of Markdown: data, objective, methods, size, state and time."""
+    """Describe data, objective, methods, size, state and time of a run in one line of Markdown."""
     spec = run.spec
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
@@ -72,7 +72,7 @@ def line_of(run: Run, status: RunStatus) -> str:
 
 
 def missing_data(source: DatasetSource) -> str:
-    """Explain what the user can't do because an upload is missing; return "" if the upload is available."""
+    """Explain what the user can't do because an upload is missing. Return "" if the upload is available."""
     if isinstance(source, UploadSource):
         try:
             check_kept(source.sha256, owner=current_owner())
@@ -90,16 +90,16 @@ RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
 CHOSEN = KEY("chosen")
-#: Session keys of the data set by which runs are filtered, and of the displayed page of the list of runs.
+#: Session keys for the data set by which runs are filtered and for the displayed page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: Session keys of the message about the last imported run, and of the number of imports.
+#: Session keys for the message about the last imported run and for the number of imports.
 IMPORT_MESSAGE, N_IMPORTS = KEY("said"), KEY("count")
-#: Maximum number of runs in one chart; with more runs, the lines would be hard to distinguish.
+#: Maximum number of runs in one chart. With more runs, the lines would be hard to distinguish.
 MAX_COMPARED = 6
 
 
 def show_runs() -> list[Run]:
-    """Show the runs that match the filters; return all selected runs, whether or not they match."""
+    """Show the runs that match the filters. Return all selected runs, whether or not they match."""
     listed = list_runs(owner=current_owner())
     by_id = {run.id: run for run in listed.runs}
     _adopt_address(by_id)
@@ -117,7 +117,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Select the runs with these ids; if there is only one id, store it in the address."""
+    """Select the runs with these ids. If there is only one id, store it in the address."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
@@ -134,7 +134,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([id])
         return
     del st.query_params[Address.RUN]
-    # This call raises an error that says whether the run is deleted or damaged, or its id is invalid.
+    # This call raises an error if the run is deleted or damaged, or if its id is invalid.
     with plain_errors():
         Run(id, owner=current_owner()).spec  # noqa: B018
 
@@ -283,7 +283,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """List everything that is deleted together with the runs, and show the button that deletes it."""
+    """List everything that is deleted together with the runs, and show the button for the deletion."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(
@@ -319,7 +319,7 @@ def _delete(runs: list[Run]) -> None:
 
 
 def ask_for_file() -> None:
-    """Import an exported run: check it, store it and select it."""
+    """Check, store and select an exported run that the user uploads."""
     if message := st.session_state.pop(IMPORT_MESSAGE, ""):
         st.success(safe(message))
     count = st.session_state.get(N_IMPORTS, 0)
@@ -328,7 +328,7 @@ def ask_for_file() -> None:
             "The zip file of a run",
             type=["zip"],
             help="Every file in the zip file is checked against its hash before anything is stored.",
-            # Each import changes the key, so that the next widget is empty.
+            # Each import changes the key of the upload widget, so that the next widget is empty.
             key=KEY("file", count),
         )
         if file is not None:
@@ -340,7 +340,7 @@ def ask_for_file() -> None:
 
 
 def show_comparison(chosen: list[Run]) -> None:
-    """Show the fronts of several selected runs in one chart, or explain why they can't share a chart."""
+    """Show the Pareto fronts of several selected runs in one chart, or explain why this is impossible."""
     if len(chosen) < 2:
         return
     finished = [run for run in chosen if run.available_result]

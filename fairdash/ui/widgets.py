@@ -22,13 +22,13 @@ from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 
-#: Maximum time in seconds for which the rerun after a click waits until the browser requests the file. If
-#: the rerun ended before the request, Streamlit would forget the file, and the download would fail.
+#: Maximum time in seconds for which the rerun after a click waits for the browser to request the file. If the
+#: rerun ended before the request, Streamlit would discard the file, and the download would fail.
 SECONDS_TO_ASK = 5.0
 
 
 class FileOnRequest:
-    """File that is made once, on the first request by the browser or the page.
+    """File that is created once, on the first request by the browser or the page.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class FileOnRequest:
         self._failure: str | None = None
 
     def content(self) -> bytes:
-        """Return the file's content; if it can't be made, raise a RunError (the page shows the cause)."""
+        """Return the file's content. If it can't be created, raise a RunError (the page shows the cause)."""
         self._asked.set()
         self.failure()
         if self._content is None:
@@ -56,14 +56,14 @@ class FileOnRequest:
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
-        """Make the file if it is not yet made; return the reason in Markdown if this fails, else None."""
+        """Create the file if it is missing. If this fails, return the reason in Markdown, else None."""
         with self._lock:
             if self._content is None and self._failure is None:
                 try:
                     self._content = self._make()
                 except Exception as error:
-                    # download_file shows this text on the page; in_plain_words writes the traceback to the
-                    # log.
+                    # download_file shows this text on the page, and in_plain_words writes the traceback to
+                    # the log.
                     self._failure = in_plain_words(error)
         return self._failure
 
@@ -78,7 +78,7 @@ def download_file(
     key: str,
     icon: str = ":material/download:",
 ) -> None:
-    """Show a button that makes a file and downloads it.
+    """Show a button that creates a file and downloads it.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def download_file(
     """
     making = FileOnRequest(make)
     state = KEY("making", key)
-    # `last` makes the file for the current click, and `making` makes the file for the next click.
+    # `last` creates the file for the current click, and `making` creates the file for the next click.
     last: FileOnRequest | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
@@ -114,7 +114,7 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
 
 
 def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """Show a button that makes a file from a run and downloads it; the run's log records the download."""
+    """Show a button that creates a file from a run and downloads it. The run's log records the download."""
     owner = current_owner()
 
     def make_and_log() -> bytes:
@@ -134,7 +134,7 @@ def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     """Ask for a plan's option in a suitable widget, with the label, help text and range of the option.
 
     `more` contains further arguments of the widget, such as its key. If `more` contains `options`, such as a
-    table's columns, the user chooses one or several of them; None may be an option.
+    table's columns, the user chooses one or several of them. None may be an option.
     """
     option = options_of(plan)[name]
     about, kind, default = option.metadata, str(option.type), option.default

@@ -1,4 +1,4 @@
-"""Options of a command; each option is declared once, as a field of the command's plan (a dataclass).
+"""Options of a command. Each option is declared once, as a field of the command's plan (a dataclass).
 
 The form on the page (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the
 plan and the check of the plan's JSON use this field's name, type, default, range and help text.
@@ -51,8 +51,8 @@ def option(
     name
         Name of the option in the library, if it differs from the name of the field.
     word
-        Name of the option on the command line, if it differs from the name of the field; for a list, the name
-        of a single value.
+        Name of the option on the command line, if it differs from the name of the field. For a list, name of
+        a single value.
     """
     metadata = {key: value for key, value in locals().items() if key != "default"}
     return field(default=MISSING if default is ... else default, metadata=metadata)

@@ -158,7 +158,7 @@ def test_rules_looked_up_over_a_year_ago_are_listed(monkeypatch, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 2
     monkeypatch.setattr(command, "RULES", {"new": new})
     assert main(["rules", "--stale"]) == 0
-    assert capsys.readouterr().out == "No rule was last looked up over a year ago.\n"
+    assert capsys.readouterr().out == "All rules were looked up within the last year.\n"
     assert "fairdash rules --stale" in (PAGE.parent / "releasing.md").read_text(encoding="utf-8")
 
 

@@ -101,7 +101,7 @@ def test_ordered_pandas_categories_are_assigned_to_the_columns_that_contain_them
     content = file("lightgbm", "poisson, ordered categories", "txt")
     model = read_model(content, table=INPUTS)
     np.testing.assert_allclose(model.predict(rows), rows["lightgbm poisson, ordered categories"], rtol=1e-8)
-    assert any("Which columns have the following levels" in each for each in model.about["unknown"])
+    assert any("The columns with the following levels" in each for each in model.about["unknown"])
     with pytest.raises(StorageError, match="it lists the levels of 2 columns, and does not name the columns"):
         read_model(content, table=INPUTS).predict(rows.assign(age=rows["power"]))
 
@@ -293,7 +293,7 @@ def test_the_models_command_describes_a_file_and_lists_what_the_file_does_not_sp
     said = capsys.readouterr().out
     for words in (
         "Kind: PMML 4.4.1 (GeneralRegressionModel)", "Objective: poisson", "the log link is inverted",
-        "Size: 5 terms", "  band: levels, “30-59”, “60+”, “18-29”", "Whether the model was fitted with an offset",
+        "Size: 5 terms", "  band: levels, “30-59”, “60+”, “18-29”", "Use of an offset in the model's fit",
     ):  # fmt: skip
         assert words in said
     content = file("lightgbm", "poisson, pandas categories", "txt")

@@ -199,7 +199,7 @@ def test_the_page_evaluates_on_confirmation_rows_once_and_warns_before_a_second_
     assert "also uses the 60 rows set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
-    assert "Opening number 2" in "".join(each.value for each in at.warning)
+    assert "Test number 2" in "".join(each.value for each in at.warning)
     click(at, "Open these rows again for this point")
     assert "opened 2 times" in words(at)
     assert "does not confirm the choice" in words(at)

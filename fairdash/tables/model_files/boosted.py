@@ -29,8 +29,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives in three groups: the prediction is a mean with a log link, a mean without a link, or a
-#: probability.
+#: Objectives with which the prediction is a mean with a log link, a mean without a link, or a probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
     "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
@@ -42,21 +41,21 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "Whether the training used an offset or an exposure (init_score, base_margin, baseline). Prices are for "
-    "an offset of 0."
+    "Use of an offset or an exposure in training (init_score, base_margin, baseline). Prices are for an "
+    "offset of 0."
 )
-_NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
+_NO_TARGET = "A transformation of the outcome before training, such as the logarithm."
 
 
 class _Boosted(NamedModel):
-    #: Map from positions of numeric inputs to words for the number that replaces a missing cell.
+    #: Text for the number that replaces a missing cell, by the position of the numeric input.
     _missing_as: Mapping[int, str] = MappingProxyType({})
 
     def _name_outputs(self, count: int) -> None:
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of the predictions of an objective; raise an error if they are not prices."""
+        """Describe the scale of the predictions of an objective. Raise an error if they are not prices."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -106,12 +105,12 @@ class LightGBMModel(_Boosted):
             np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
             for key in ("split_feature", "decision_type")
         )
-        # Bits 2 and 3 of a split's type state how it treats a missing cell; 0 means that the cell counts as
-        # 0.
+        # Bits 2 and 3 of a split's type state how the split treats a missing cell. If they are 0, the cell is
+        # treated as 0.
         as_zero = {*features.tolist()} - {*features[kinds & 12 > 0].tolist()}
         self._missing_as = dict.fromkeys(as_zero, "0, because no training row lacked it (LightGBM)")
-        # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
-        # which column is an ordered category.
+        # LightGBM treats an ordered category of pandas as a number, so the file does not show which column is
+        # an ordered category. The table shows it.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
@@ -132,11 +131,11 @@ class LightGBMModel(_Boosted):
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (
-                f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
+                f"The columns with the following levels: {listed}. fairdash finds them in the table.",
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the column of each list of levels in the file: the list must contain the column's cells."""
+        """Find the column of each list of levels in the file. The list must contain the column's cells."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -217,16 +216,15 @@ class XGBoostModel(_Boosted):
                 "an offset of 0, because XGBoost adds its base_score. Compare these prices with those of the "
                 "model itself.",
             )
-        self.open += ("Which value represented missing cells in the training, unless it was NaN.",)
+        self.open += ("The value of missing cells in the training data, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether the model was trained with a custom objective, which XGBoost records as "
-                "reg:squarederror.",
+                "Use of a custom objective in training, which XGBoost records as reg:squarederror.",
             )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
         if self._coded:
-            self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
+            self.open += (f"The levels for which the codes of {few(self._coded)} stand.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""
@@ -300,7 +298,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are probably unknown: an invented level has the same price."""
+        """Return sentences on levels that are probably unknown. An invented level has the same price."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         prices = self.priced(values)

@@ -1,4 +1,4 @@
-"""GLMs as sums of terms: their base class, and tables of coefficients with the names of R or Python."""
+"""Base class of GLMs, and GLMs from tables of coefficients with the term names of R or Python."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from fairdash.utils.text import counted, few
 #: with a level and 0 in all other rows.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Two patterns: functions that convert a column to a factor, and a level in the notation of patsy and
-#: formulaic.
+#: Pattern of functions that convert a column to a factor.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
+#: Pattern of a level in the notation of patsy and formulaic.
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: Pattern of an interval after a column's name, because R's function cut uses intervals as levels.
+#: Pattern of an interval after a column's name. R's function cut uses intervals as levels.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
@@ -42,12 +42,12 @@ class LinearModel(NamedModel):
     Attributes
     ----------
     terms
-        List of coefficients; each coefficient has a list of factors by which it is multiplied.
+        List of coefficients, each with a list of the factors by which it is multiplied.
     undo
         Inverse of the link function.
     """
 
-    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as its base level."
+    unknown_level_message = "The model does not know {} of “{}”, in {}. It uses the base level instead."
     terms: Sequence[Term] = ()
     undo: Callable[[Array], Any]
 
@@ -67,7 +67,7 @@ class LinearModel(NamedModel):
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; raise an error if a number is missing."""
+        """Return sentences on levels that the file doesn't list. Raise an error if a number is missing."""
         lacking = [
             column
             for each, column in zip(self.inputs, self.columns, strict=True)
@@ -93,7 +93,7 @@ class LinearModel(NamedModel):
 class CoefficientTable(LinearModel):
     """Table of coefficients with term names of R, statsmodels or glum, such as zoneB or zone[T.B].
 
-    A level without a coefficient is taken as the base level. If several levels of a factor have no
+    A level without a coefficient is treated as the base level. If several levels of a factor have no
     coefficient, an error is raised.
     """
 
@@ -101,9 +101,9 @@ class CoefficientTable(LinearModel):
     kind = "table of coefficients"
     objective = "not told"
     open = (
-        "Which level of a factor is the base level, and whether the model was fitted with an offset.",
-        "Whether R's contrasts are those of contr.treatment, as fairdash assumes.",
-        "Whether further terms are stored elsewhere, as the smooth terms of mgcv are.",
+        "The base level of each factor, and use of an offset in the model's fit.",
+        "The type of R's contrasts. fairdash assumes contr.treatment.",
+        "Further terms in other places, such as the smooth terms of mgcv.",
     )
 
     def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
@@ -121,7 +121,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find each term's column: the longest column name that begins the term. The rest is the level."""
+        """Find the column of each term by the longest column name at its start. The rest is the level."""
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
@@ -139,13 +139,13 @@ class CoefficientTable(LinearModel):
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
-        # R writes a level directly after the column; other tools write it in brackets.
+        # R writes a level directly after the column. Other tools write it in brackets.
         self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
+        """Return sentences on levels without a coefficient. Raise an error if a factor has several."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -153,8 +153,8 @@ class CoefficientTable(LinearModel):
             if len(others) > 1:
                 raise refused(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                    f"These levels have one: {few(each.levels)}. Correct the levels, add the column that is "
-                    "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
+                    f"These levels have one: {few(each.levels)}. Correct the levels, add the missing "
+                    "column, or give the levels priced as the base a coefficient of 0. R's contrasts by "
                     "polynomials or sums, such as size.L and region1, are not supported.",
                 )
             numbered = [str(k + 1) for k in range(len(each.levels))]
@@ -169,7 +169,7 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
+    """Return the column in a part of a term, and its level, or the power 1 for a numeric column."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)
@@ -179,5 +179,5 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
         return None
     match = _LEVEL.fullmatch(ending)
     level = match[1] if match else ending
-    # R's truth values are written as in pandas.
+    # R's TRUE and FALSE become True and False, as in pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

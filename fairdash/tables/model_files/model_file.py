@@ -1,8 +1,8 @@
 """Files with pricing models: detection of the kind, inputs, and functions that all model readers share.
 
-fairdash reads the metadata of a file: the names, types and shapes of inputs and outputs, the levels, and, if
-the file states the loss, the link. If a file does not state a fact, fairdash says so, or refuses the file and
-names the reason.
+fairdash reads the metadata of a file: the names, types and shapes of inputs and outputs, and the levels. If
+the file states the loss, fairdash infers the link. If a fact is missing in a file, fairdash says so, or
+rejects the file with a reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ LINKS: tuple[Link, ...] = ("auto", "identity", "log")
 
 #: First words of a note that is shown before the results of an audit.
 DIFFERS = "The model's price differs"
-#: Maximum size of a model's file in bytes, maximum number of inputs, and maximum seconds per request.
+#: A model's file has at most `MAX_BYTES` bytes and `MAX_INPUTS` inputs. A request takes at most
+#: `MAX_SECONDS`.
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
 #: Maximum memory in bytes of the process that opens a model's file.
 MAX_MEMORY = 6 * 10**9
@@ -39,7 +40,7 @@ _NO_PICKLE = (
     "fairdash never loads pickles, because a pickle can run any program."
 )
 _ITS_PRICES = "Compute the prices with the model's own software, and audit a column of these prices."
-#: Kinds of files that are not supported: the first bytes, a description, and what to do instead.
+#: Kinds of files that are not supported, each with its first bytes, a description and advice.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (
@@ -60,7 +61,7 @@ LOG_LOSSES = ("Poisson", "Tweedie")
 
 
 def content_of(source: bytes | str | PathLike[str]) -> bytes:
-    """Return the content of a model's file; raise a StorageError if the file is larger than 50 MB."""
+    """Return the content of a model's file. Raise a StorageError if the file is larger than 50 MB."""
     try:
         if not isinstance(source, bytes):
             with Path(source).open("rb") as file:
@@ -115,7 +116,7 @@ def kind_of(content: bytes) -> str:
 
 
 def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDArray[Any]:
-    """Return cells as numbers (n,), NaN if missing; raise a StorageError if a cell is not suitable."""
+    """Return cells as numbers (n,), NaN if missing. Raise a StorageError if a cell is not suitable."""
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
         hint = "Encode the column as in the model's training, or export the model with its encoding."
@@ -167,11 +168,11 @@ class Input:
     Attributes
     ----------
     levels
-        Texts of the levels of the input; None for a numeric input.
+        Levels of the input as strings; None for a numeric input.
     codes
         Numbers by which the library represents the levels, in the same order.
     is_text
-        Whether the input takes texts whose possible values the file doesn't list.
+        True if the input takes strings whose possible values the file doesn't list.
     form
         Type and shape of the input, if the file states them.
     """
@@ -187,7 +188,7 @@ class Input:
         return self.is_text or self.levels is not None
 
     def values(self, cells: pd.Series) -> NDArray[Any]:
-        """Return cells (n,) as texts or as numbers, with NaN for a missing cell or an unknown level."""
+        """Return cells (n,) as strings or as numbers, with NaN for a missing cell or an unknown level."""
         if self.is_text:
             return as_levels(cells)
         if self.levels is None:
@@ -207,7 +208,7 @@ class NamedModel:
     Attributes
     ----------
     kind, objective, size
-        In words: type of the file, objective of the fit, and number of trees or terms.
+        Type of the file, objective of the fit, and number of trees or terms, in words.
     inputs
         Inputs of the model, in order.
     outputs
@@ -215,7 +216,7 @@ class NamedModel:
     link
         ``"log"`` if the outputs are logarithms of the price, else ``"identity"``.
     is_price
-        Whether the output is certainly a price, and not a logarithm of it.
+        True if the output is certainly a price, and not the logarithm of a price.
     response
         Scale of the output, in words.
     open
@@ -223,11 +224,11 @@ class NamedModel:
     remarks
         Sentences that are shown before the results of an audit.
     names_inputs
-        Whether the file names the inputs. If it doesn't, the columns are used in order.
+        True if the file names the inputs. If it doesn't, the columns are used in order.
     unknown_level_message
         Sentence on unknown levels, with placeholders for the levels, the column and the number of rows.
     is_listed
-        Whether the file lists all levels, so that a column without any known level raises an error.
+        True if the file lists all levels. A column without any known level then raises an error.
     """
 
     kind = objective = size = response = ""
@@ -249,7 +250,7 @@ class NamedModel:
         raise NotImplementedError
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input: by its position in `columns`, or by its name in `table`."""
+        """Find the column of each input by its position in `columns` or by its name in `table`."""
         names = [each.name for each in self.inputs]
         if not names:
             raise refused("it has no inputs: its price is the same in every row", "Export another model.")
@@ -296,7 +297,7 @@ class NamedModel:
         return outputs if outputs.ndim == 1 else outputs[:, self._place]
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on missing and unknown levels; raise an error if a column has no known level."""
+        """Return sentences on missing and unknown levels. Raise an error if a column has no known level."""
         sentences = []
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):

@@ -25,7 +25,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted
 
-#: Types of inputs with numpy's types. Only the float types can represent missing cells and fractions.
+#: Types of inputs, each with its numpy type. Only float types can represent missing cells and fractions.
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 _TEXT = "tensor(string)"
@@ -46,7 +46,7 @@ class OnnxModel(NamedModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        # Optimisation is off: it would run parts of the model already now, without the time limit.
+        # Optimisation is off, because it would run parts of the model here, without the time limit.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -87,13 +87,13 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether the file may lack the model's link, as is possible for trees and for ebm2onnx."""
+        """Return whether the file may lack the model's link, as files of trees and of ebm2onnx may."""
         content = self._content
         trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
         return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input, or the columns of a single input in order."""
+        """Find the column of each input, or all columns of a single input in order."""
         names = table if columns is None else columns
         if len(self._held) == 1 and self._held[0].name not in names:
             (only,), shape = self.inputs, self._held[0].shape

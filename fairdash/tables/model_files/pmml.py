@@ -1,7 +1,7 @@
 """Reader of GLMs in PMML files: GeneralRegressionModel, which R's pmml writes, and RegressionModel.
 
 Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. fairdash reads the
-link and the offset. It refuses trees, other models, and transformations of inputs.
+link and the offset. It rejects trees, other models and transformations of inputs.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class PmmlModel(LinearModel):
         elif model.get("offsetValue"):
             terms.append((float(model.get("offsetValue", "0")), []))
         else:
-            self.open = ("Whether the model was fitted with an offset, because the file has none.",)
+            self.open = ("Use of an offset in the model's fit. The file names no offset.",)
         return terms
 
     def _regression(self, model: ElementTree.Element) -> list[Term]:
@@ -119,7 +119,7 @@ class PmmlModel(LinearModel):
         for each in tables[0].iter("CategoricalPredictor"):
             beta, value = float(each.get("coefficient", "nan")), each.get("value", "")
             terms.append((beta, [(each.get("name", ""), value)]))
-        self.open = ("Whether the model was fitted with an offset, because the file has none.",)
+        self.open = ("Use of an offset in the model's fit. The file names no offset.",)
         return terms
 
     def _inverse(self, model: ElementTree.Element, link: Link) -> Callable[[Array], Any]:
@@ -144,14 +144,12 @@ class PmmlModel(LinearModel):
         return _INVERSE[name]
 
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
-        """Return the levels of each input in the data dictionary; some may have no coefficient."""
+        """Return the levels of each input in the data dictionary. Some may have no coefficient."""
         levels_of = {}
         for each in root.iter("DataField"):
             name = each.get("name", "")
             valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
             levels_of[name] = [one.get("value", "") for one in valid]
             if not valid and name in self.with_levels:
-                self.open += (
-                    f"Which level of “{name}” is the base level, because the file lists no levels.",
-                )
+                self.open += (f"The base level of “{name}”. The file lists no levels of this factor.",)
         return levels_of

@@ -1,4 +1,4 @@
-"""Reader of delimited text: it detects the delimiter, checks all rows, and stores their line numbers."""
+"""Reader of delimited text, which detects the delimiter, checks all rows, and stores their line numbers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Number of characters in which the delimiter is searched, and maximum number of cells that are split at a
-#: time.
+#: Number of characters in which the delimiter is searched.
 _SAMPLE = 2**18
+#: Maximum number of cells that are split at a time.
 _CELLS_AT_ONCE = 500_000
 #: Encodings in which the bytes of line ends and delimiters never occur inside other characters.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
 #: Minimum share of rows with the header's number of cells. If the share is lower, spaces may separate the
 #: cells.
 _MIN_AGREEING = 0.5
-#: Number of rows used to detect whether the first row contains labels.
+#: Number of rows that are compared with the first row to detect a row of labels.
 _ROWS_OF_LABELS = 200
 #: Number of progress reports while columns are read.
 _TOLD = 20
@@ -103,8 +103,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
                 "utf-8",
             )
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # The number of cells in the header is at most the number of delimiters in the first lines (which include
-    # titles) plus one.
+    # The header has at most one cell more than there are delimiters in the first lines, which include titles.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
@@ -113,7 +112,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if table_cells is None:
         table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*table_cells)
-    # If spaces align the columns, a cell can't be empty, so a dot marks a missing cell.
+    # If spaces separate the columns, no cell can be empty, and a dot marks a missing cell.
     marks = (*MISSING_MARKS, *ERRORS, *("." if encoding_and_delimiter[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*remarks, *notes]
@@ -138,7 +137,7 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
 
 
 def _check_delimiter(delimiter: str) -> None:
-    """Raise an error unless the delimiter is one character that does not occur in cells or line ends."""
+    """Raise an error for a delimiter that is not one character, or is part of words, numbers or line ends."""
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0.+-':
         raise OptionError.of(
             "this can't be a delimiter", "Choose one character, such as a comma, a semicolon or a tab."
@@ -151,16 +150,17 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
         return first[4]
-    # The delimiter is a tab if strip() has removed it.
+    # If strip() has removed the delimiter, it is a tab.
     return "\t" if first.lower() == "sep=" else None
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     """Return the likely delimiter, and the share of rows with the same number of cells as the header.
 
-    A delimiter's score is the share of rows with as many cells as the first row. Because the first row may be
-    a title, a second score uses the most frequent number of cells, if the first row with this number contains
-    names. The delimiter with the highest score is returned; if no delimiter occurs, the comma.
+    A delimiter's score is the share of rows with as many cells as the first row. The first row may be a
+    title. Therefore a second score uses the most frequent number of cells, provided that the first row with
+    this number contains names. The function returns the delimiter with the highest score, or a comma if there
+    is no delimiter.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -198,10 +198,10 @@ Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 def cut_plain(
     content: bytes, encoding: str, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut | None:
-    """Split a text without quotes as :func:`cut` does, but ten times as fast, because every line is a row.
+    """Split a text without quotes like :func:`cut`, but ten times as fast, because each line is a row.
 
     The result is None if pyarrow is not installed or the text may contain quotes. The result is also None if
-    a row has more or fewer cells than the header; :func:`cut` then reports the problem.
+    a row has more or fewer cells than the header. Then :func:`cut` reports the problem.
     """
     if not has("pyarrow"):
         return None
@@ -257,7 +257,7 @@ def cut(
 ) -> Cut:
     """Split a text into rows with the same number of cells.
 
-    A cell in double quotes may contain delimiters and line ends, and ``""`` in it stands for a quote.
+    A cell in double quotes may contain delimiters and line ends. In such a cell, ``""`` stands for a quote.
 
     Parameters
     ----------
@@ -271,11 +271,11 @@ def cut(
     header
         Cells of the header, unchanged.
     columns
-        The n texts of each column.
+        The n strings of each column.
     lines : array of int64, shape (n,)
         Line of the file on which each row begins; the first line is 1.
     notes
-        Sentences on skipped lines: empty lines, and rows above and below the table.
+        Sentences on skipped lines, that is, empty lines and rows above and below the table.
 
     Raises
     ------
@@ -359,7 +359,7 @@ def _header(
 
 
 def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records without totals and notes at the end; add the omitted line numbers to `below`."""
+    """Yield the records without the totals and notes at the end, whose line numbers are added to `below`."""
     window: deque[_Record] = deque()
     for record in records:
         window.append(record)
@@ -392,7 +392,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line number and the cells of each record of a text; an empty line is also a record."""
+    """Yield the first line number and the cells of each record of a text. An empty line is also a record."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:
@@ -406,7 +406,7 @@ def _broken(error: csv.Error, line: int) -> Problem:
     if "field larger" in str(error):
         return Problem(
             what=f"a cell in the row that begins here has more than {csv.field_size_limit():,} characters",
-            hint="Check whether a quote is not closed. If all quotes are closed, shorten the cell.",
+            hint="Look for a quote that is not closed. If there is none, shorten the cell.",
             lines=[line],
         )
     return Problem(

@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Encodings that Python supports, but that are not used for tables.
+#: Encodings of Python that are never used for tables.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -60,7 +60,7 @@ def encoding_name(encoding: str) -> str:
 
 
 def text_encoding(content: bytes, chosen: str | None) -> str:
-    """Return Python's name of a text's encoding, which the user has selected or fairdash detects.
+    """Return Python's name of the encoding that the user has selected or that fairdash detects in a text.
 
     A byte order mark determines the encoding. Without this mark, the encoding is UTF-8 if all bytes are valid
     in UTF-8, and otherwise Windows-1252.
@@ -98,7 +98,7 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # escapes.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # A text may also begin with the letters ORC, but only an ORC file also ends with them.
+        # A text may also begin with the letters ORC, but only an ORC file begins and ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
@@ -121,8 +121,8 @@ def _check_encoding(content: bytes, encoding: str) -> str:
         if name.replace("_", "-") in _NOT_FOR_FILES:
             raise LookupError
         "a".encode(name)
-    # An unknown name, or the name of a codec that is not for text, raises LookupError. A NUL character in the
-    # name raises ValueError.
+    # Python raises LookupError for an unknown name and for the name of a codec that is not for text. It
+    # raises ValueError for a name with a NUL character.
     except (LookupError, ValueError):
         raise OptionError.of(
             "there is no encoding of this name",
@@ -156,7 +156,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, within 3 bytes, of the first byte that can't be decoded, or None if all can be."""
+    """Return the position (accurate to 3 bytes) of the first byte that can't be decoded, or None."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

@@ -68,7 +68,7 @@ def is_workbook(names: Sequence[str]) -> bool:
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the sheet that the user selected, or else the first visible sheet.
+    """Read one sheet of a workbook, which is the sheet that the user selected or the first visible sheet.
 
     The header is the first row that is neither empty nor a title.
 
@@ -96,8 +96,8 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells of each row. The first used row and the first used column of the sheet come first; an empty cell
-        is ``""``.
+        Cells of each row. They begin at the first used row and the first used column of the sheet. An empty
+        cell is ``""``.
     first_line
         Number of the first used row, from 1.
     xml
@@ -115,7 +115,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Check the size of a sheet, and read its cells unchanged; raise the errors of :func:`read_excel`."""
+    """Check the size of a sheet, and read its cells unchanged, with the errors of :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -164,7 +164,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a workbook by name, after a check that the XML declares no entities."""
+    """Return the parts of a workbook by name. Raise an error if the XML declares entities."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
@@ -201,8 +201,8 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program declares a document type. UTF-16 is rejected, because it could hide a document
-    # type from this check.
+    # Spreadsheet programs never declare a document type. UTF-16 is rejected because this check would not find
+    # a document type in it.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
             "the workbook declares XML entities, or has an unusual encoding",
@@ -238,7 +238,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Raise an error for a sheet that is too large; empty cells count, because they also need memory."""
+    """Raise an error for a sheet that is too large. Empty cells count, because they also need memory."""
     count = rows = 0
     column_numbers: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -251,7 +251,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(column_numbers.values(), default=0)
-    # If cells have no position, only their number is known.
+    # For cells without a position, only the total number is known.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
@@ -315,7 +315,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
             at_lines(table.lines[is_hidden], int(is_hidden.sum()), word="row"),
         )
         table.notes.append(
-            f"The table includes {counted(count, 'row')} that the sheet hides, as by a filter ({where})."
+            f"The table includes {counted(count, 'row')} hidden in the sheet, perhaps by a filter ({where})."
         )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
@@ -324,7 +324,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Convert the index of a row in the used part of the sheet to its index among the non-empty rows."""
+    """Convert a row's index in the used part of the sheet to its index among the non-empty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)
@@ -352,8 +352,8 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # If a column has cells of several types, its type is detected from the texts of the cells, as in a
-        # delimited file.
+        # If the cells of a column have several types, the type of the column is detected from their text, as
+        # in a delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     is_empty = np.array([isinstance(cell, str) for cell in cells])

@@ -19,22 +19,22 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.table import ROWS_ABOVE
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
-#: Pattern of a cell between spaces: a text in quotes, or a text without spaces.
+#: Pattern of a cell between spaces, which is a quoted string or a string without spaces.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check, minimum share of lines with the same number of cells, and minimum number of
-#: numeric columns.
+#: Spaces separate columns if at least a share `_AGREEING` of the first `_LINES` lines have the same number of
+#: cells, and at least `_MIN_NUMBERS` columns are numeric.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
-#: In a numeric column with a label, at least this share of the cells below the label must be numbers.
+#: Minimum share of numbers below the label of a numeric column.
 _NUMBERS = 0.9
 _EUROSTAT = re.compile(r"(?:\w+,)*\w+\\\w+(?=\t)")
 _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 
 
 def spaced_as_tabs(text: str) -> str | None:
-    """Replace the spaces between columns by tabs; return None if spaces don't separate columns.
+    """Replace the spaces between columns by tabs. Return None if spaces don't separate the columns.
 
-    If the rows begin with row names, the header has one cell less than the rows, so an empty cell is added at
-    the start of the header. Every line keeps its number.
+    If the rows begin with row names, the header has one cell less than the rows. Then an empty cell is added
+    at the start of the header. The line numbers stay the same.
     """
     lines = text.splitlines()
     cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
@@ -76,7 +76,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return two things: the text of a Eurostat table with a separate column for each key, and a note."""
+    """Return the text of a Eurostat table with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -96,7 +96,7 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table's first row has labels or units: words above at least two numeric columns.
+    """Return whether a table's first row has labels or units (words above at least two numeric columns).
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # The mark of a missing cell is not a label.
+            # A string that marks a missing cell is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             n_labelled += 1

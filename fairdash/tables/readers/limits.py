@@ -14,10 +14,11 @@ MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
-#: Memory in bytes that the reading of a table may always use. On a large machine, the limit is higher.
+#: Memory in bytes that the reading of a table may use on any machine. On a large machine, the limit is
+#: higher.
 MAX_MEMORY = 1_500 * 10**6
-#: Minimum memory in bytes per cell (cell, number, and copy in the table) and per row (row number and line
-#: number). Texts and missing cells need more memory.
+#: A cell, its number and its copy in the table need at least `_PER_CELL` bytes of memory. The row number and
+#: the line number of a row need `_PER_ROW` bytes. Strings and missing cells need more memory.
 _PER_CELL, _PER_ROW = 24, 16
 
 
@@ -52,7 +53,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     Parameters
     ----------
     about
-        Word that precedes the numbers if they are estimates.
+        Word before the numbers if they are estimates, such as “about”.
     most
         Maximum number of cells; by default MAX_CELLS.
 
@@ -69,7 +70,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table needs, which does not follow from the size of the file.
+    """Check the memory that a table needs. The size of the file does not determine it.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Reader of R's files: it reads one data frame of an ``.rda`` file, or the data frame of an ``.rds`` file.
+"""Reader of R's files, which reads one data frame of an ``.rda`` file or the data frame of an ``.rds`` file.
 
-If the library rdata does not know the class of an object, it ignores the class: 64-bit integers, for example,
+If the library rdata does not know the class of an object, it ignores the class. For example, 64-bit integers
 become floats with wrong values. Therefore this module has a constructor for every class that it supports.
 Columns of other classes are left out, and a note names them.
 """
@@ -25,17 +25,17 @@ from fairdash.utils.text import few
 
 #: First bytes of an unpacked .rda file, in binary or text form.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
-#: Pattern for the first bytes of R's files. The first bytes of an .rds file in text form include the versions
-#: of R that write and read the file.
+#: Pattern of the first bytes of R's files. An .rds file in text form begins with the version of R that wrote
+#: it, and the oldest version that can read it.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: Name for the table of an .rds file, which stores no name.
+#: Name of the table in an .rds file, because such a file stores no name.
 _ALONE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a column of a supported class, and a note, in which `{}` stands for the column's name."""
+    """Cells of a column of a supported class, and a note. In the note, `{}` stands for the column's name."""
 
     values: Any
     note: str = ""
@@ -54,7 +54,7 @@ class _Frame(NamedTuple):
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected data frame, or else the first.
+    """Read the selected or else the first data frame of an unpacked ``.rda`` or ``.rds`` file.
 
     Raises
     ------
@@ -102,17 +102,17 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 
 def frame_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of the data frames in a file; raise a ReadingError for a damaged file."""
+    """Return the names of the data frames in a file. Raise a ReadingError for a damaged file."""
     return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the objects of a file by name, and rdata's warnings; an unsupported object is an `_Unknown`."""
+    """Return the objects of a file by name, and rdata's warnings. Unsupported objects become `_Unknown`."""
     import rdata
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores the numbers 1:n in a few bytes. As an array, they could need more than the available
+        # R stores the numbers 1:n in a few bytes. An array of these numbers could exceed the available
         # memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
@@ -173,7 +173,7 @@ def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
 
 
 def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
-    """Return the level of each cell of a factor; a level NA, which `addNA` creates, means a missing cell."""
+    """Return the level of each cell of a factor. The level NA, from `addNA`, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
     known = [each for each in levels if each is not None]
@@ -223,7 +223,7 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Replace codes by haven's labels if every code has a label; codes declared missing become missing."""
+    """Replace codes by haven's labels if every code has one. Codes declared missing become missing."""
     values = pd.Series(_values(codes), copy=True)
     is_declared_missing = np.zeros(len(values), dtype=bool)
     if (missing_codes := attributes.get("na_values")) is not None:
@@ -251,7 +251,7 @@ def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Map from R's classes to constructors; for an unknown class, the constructor stores its name."""
+    """Map from R's classes to constructors. For an unknown class, the constructor only stores the name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -294,10 +294,10 @@ def _kind_of(column: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
+    """Return an array without R's names of cells. A matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
-    # rdata returns a Python list for an R list. A list of unequal parts can't become an array.
+    # rdata returns an R list as a Python list. A list whose parts differ in length can't become an array.
     return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
 
 
@@ -306,7 +306,7 @@ def _floats(values: Any) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
     cells = np.asarray(values, dtype=float)
-    # R's NA is a signalling NaN, of which numpy warns in arithmetic.
+    # R's NA is a signalling NaN, for which numpy issues warnings in arithmetic.
     return np.where(np.isnan(cells), np.nan, cells)
 
 
@@ -323,7 +323,7 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Add a column to the table if Arrow can convert it to a readable type; return whether it was added."""
+    """Add a column to the table if Arrow can convert it to a readable type. Return whether it was added."""
     import pyarrow as pa
 
     try:

@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Letters of Stata's formats for periods, and the number of these periods per year. Stata counts from 1960.
+#: Letters of Stata's formats for periods, such as "m" for months, and the number of periods per year. Stata
+#: counts periods from 1960.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
-#: Formats that the parser does not support: dates and times of SAS, and periods of SPSS.
+#: Formats that the parser does not support, namely dates and times of SAS and periods of SPSS.
 _SAS_DATES = re.compile(
     r"(?:MONYY|YYMM|MMYY|YYQ|YYWEEK|WORDDAT|WEEKDAT|NLDATE|EURDF(?!DT)|JUL|PDJUL|QTR|YEAR|WEEK[UVW]|MINGUO)"
 )
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
-#: Pattern of texts that occur in the names of formats for dates or times.
+#: Pattern of words in the names of formats for dates or times.
 _OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
@@ -78,8 +79,8 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     # The header of an SPSS file lists the codes of missing values. Cells of Stata and SAS files contain codes
     # such as .a.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The numbers of rows and columns in the header are checked first. They may be wrong or missing, so the
-    # table is also checked later.
+    # The header states the numbers of rows and columns, which are checked first. They may be wrong or
+    # missing, so the table is also checked later.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
@@ -134,9 +135,9 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """Replace codes by labels if all codes have a label, unless most labels only repeat the number.
+    """Replace codes by labels if every code has a label, unless most labels only repeat the number.
 
-    If the codes stay numbers, a note lists the codes with other labels, such as 998 for “refused”.
+    If the codes stay numbers, a note lists codes with a special label, such as 998 for “refused”.
     """
     name = str(values.name)
     texts = values.map(labels)
@@ -175,7 +176,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers in a date format that the parser lacks; a period becomes the date of its first day."""
+    """Convert numbers in a date format unknown to the parser. A period becomes the date of its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -222,8 +223,8 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise Refused(
             "a date is after the year 9999", "Correct the date, or write the dates as text."
         ) from None
-    # The parser has an error class, but raises several of Python's errors for texts and dates that it can't
-    # decode.
+    # The parser has its own error class, but raises several of Python's errors for strings and dates that it
+    # can't decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
@@ -245,7 +246,7 @@ def _plain(values: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # In SAS, Stata and SPSS files, a missing text is an empty text.
+    # In SAS, Stata and SPSS files, a missing string is an empty string.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

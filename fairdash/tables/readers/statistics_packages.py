@@ -1,4 +1,4 @@
-"""Reader of SAS, Stata and SPSS files: pyreadstat converts them to Parquet in a separate process."""
+"""Reader of SAS, Stata and SPSS files, which pyreadstat converts to Parquet in a separate process."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*
 _MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
 _RECORD = 80
 _STATA = b"<stata_dta>"
-#: Releases of Stata's format before 117. In these releases, a file begins with the release, the byte order
-#: and a 1.
+#: Releases of Stata's format before 117. Files of these releases begin with the release, the byte order and a
+#: 1.
 _STATA_RELEASES = range(104, 116)
 _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the package that wrote a file, and pyreadstat's function for it, or None for other files."""
+    """Return the package that wrote a file and pyreadstat's function for it, or None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -55,7 +55,7 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def transport_tables(content: bytes) -> dict[str, bytes]:
-    """Split a SAS transport file with several tables into one file per table; return {} for other files.
+    """Split a SAS transport file with several tables into one file per table. Return {} for other files.
 
     Without this split, pyreadstat would read the other tables and their headers as rows of the first table.
     """
@@ -116,7 +116,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
-    """Run the process that converts a file, and return its report; raise an error if the process fails."""
+    """Run the process that converts a file, and return its report. Raise an error if the process fails."""
     limits_of_child = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
         process = subprocess.run(  # noqa: S603 (our own script, no shell)

@@ -1,7 +1,7 @@
 """Construction of a data frame from the columns of a file, with notes on the columns.
 
-In a text file or a sheet, there may be a title above the table (see `header_at`), and totals or notes below
-the table (see `rows_below`).
+A text file or a sheet may have a title above the table (see `header_at`), and totals or notes below it (see
+`rows_below`).
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Rename
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
 
-#: The smallest integer that a 64-bit float may not represent exactly: different identifiers may become equal.
+#: Smallest integer that is equal to the next integer as a 64-bit float. From this integer on, different
+#: identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Number of non-empty rows in which the header is searched, and number of last rows in which totals and notes
-#: are searched.
+#: The header is searched in the first `ROWS_ABOVE` non-empty rows of a file. Totals and notes are searched in
+#: its last `ROWS_BELOW` rows.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: Words with which a note may begin, in lower case and without accents.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
-#: Words that may come before a word for a total, such as "grand".
+#: Words that may precede a word for a total, as in "grand total".
 _GRAND = frozenset({"grand", "general", "sub"})
 _MIN_FOR_NOTE = 3
 
@@ -51,7 +52,7 @@ class TableBuilder:
     options
         Options set by the user.
     default_marks
-        Texts that mean a missing cell by default, besides the empty cell.
+        Strings that mean a missing cell by default, in addition to the empty cell.
 
     Raises
     ------
@@ -79,13 +80,13 @@ class TableBuilder:
         self.decimal_commas: dict[str, int] = {}
         #: Map from columns to the currency or percent sign in their cells.
         self.units: dict[str, str] = {}
-        #: Number of missing cells for each text that means a missing cell.
+        #: Number of cells with each string that means a missing cell.
         self.missing_found = Counter[str]()
         self._columns: dict[str, pd.Series] = {}
         self._said: list[str] = []
 
     def add(self, name: str, values: np.ndarray | pd.Series, *notes: str) -> None:
-        """Add a column: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
+        """Add a column of type int64, float64, bool, datetime64 or text. Missing cells are NaN or NaT."""
         self._columns[name] = pd.Series(values, name=name, copy=False)
         self._said += notes
 
@@ -94,7 +95,7 @@ class TableBuilder:
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
-        """Add integers as int64, or as float64 if cells are missing, or as text if a number is too large.
+        """Add integers as int64. They become float64 if cells are missing, and text if a number is too large.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class TableBuilder:
             self.add(name, numbers.to_numpy(np.int64))
 
     def add_truth_values(self, name: str, values: pd.Series) -> None:
-        """Add truth values as bool; if cells are missing, add them as 0 and 1, with a note."""
+        """Add truth values as bool. If cells are missing, add them as 0 and 1, with a note."""
         if not values.isna().any():
             self.add(name, values.to_numpy(bool))
             return
@@ -123,13 +124,13 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe how many cells the mask `rows` (n,) selects, and on which lines the first of them are."""
+        """State the number of cells that the mask `rows` (n,) selects, and the lines of the first ones."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file in a format that doesn't mark missing cells by texts."""
+        """Count the missing cells of a file in a format that doesn't mark missing cells by strings."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
@@ -194,7 +195,7 @@ class TableBuilder:
             else:
                 self._said.append(
                     f"“{name}” is unchanged. It has no levels that differ only in capitals or spaces. "
-                    "Numbers, and texts with many levels, are not compared."
+                    "Numbers, and text columns with many levels, are not compared."
                 )
         report = ReadingReport(
             format=format,
@@ -239,14 +240,14 @@ def no_rows(what: str = "the file") -> ReadingError:
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
-    """Make column names from a header; return the names, the changed names, and notes.
+    """Make column names from a header. Return the names, the changed names, and notes.
 
     Parameters
     ----------
     header
         Unchanged cells of the header. Cells of other types are converted to text.
     number
-        Whether to add numbers to repeated names: the second ``age`` becomes ``age (2)``.
+        True to add numbers to repeated names. The second ``age`` becomes ``age (2)``.
 
     Returns
     -------
@@ -338,7 +339,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Count the rows at the end that are not part of the table: totals, and notes, such as a source.
+    """Count the rows at the end that are not part of the table, such as totals and notes on a source.
 
     Parameters
     ----------
@@ -371,7 +372,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total, and the row above has a different form."""
+    """Return whether a row begins with a word for a total and differs in form from the row above."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -385,7 +386,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is a single text that follows an empty line or begins like a note."""
+    """Return whether a row is a single string that follows an empty line or begins like a note."""
     filled = [cell for cell in cells if cell]
     if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
@@ -394,14 +395,14 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
-    # outside the first column, or if the column also contains this value above.
+    # A sparse table may have an empty row. A single cell after this row is a value rather than a note in two
+    # cases. Either it is outside the first column, or the column also contains this value above.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
-    """Return a sentence with the line of a header that is not the first row."""
+    """Return a sentence on the line of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 

@@ -1,4 +1,4 @@
-"""Conversion of text columns to numbers, truth values or dates; every loss is reported in a note.
+"""Conversion of text columns to numbers, truth values or dates. A note reports every loss.
 
 pandas guesses the type of a column, and may convert some cells wrongly without a warning. In fairdash, a
 column becomes numeric only if all cells that are not missing are numbers in the same notation. Otherwise the
@@ -21,16 +21,16 @@ from fairdash.tables.grammar import MAX_BANDS, bands_in_order
 from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.tables.readers.texts import Texts, distinct
 
-#: Texts that mean a missing cell by default, besides the empty cell.
+#: Strings that mean a missing cell by default, in addition to the empty cell.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Texts that spreadsheets write for failed formulas. They also mean a missing cell, and a note lists them.
+#: Strings that spreadsheets write for failed formulas. They also mean a missing cell, and a note lists them.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
     """Column of text cells, which classifies its distinct cells.
 
-    All checks use only the distinct cells and the number of rows of each distinct cell. Large files are read
+    All checks use only the distinct cells and their numbers of rows. This makes the reading of large files
     fast, because most columns have few distinct cells.
 
     Parameters
@@ -38,9 +38,9 @@ class TextColumn:
     name
         Name of the column.
     cells
-        Texts (n,), as a list or pyarrow strings.
+        Strings (n,), as a list or pyarrow strings.
     table
-        Builder to which the column is added. It also lists the texts that mean a missing cell.
+        Builder to which the column is added. It also lists the strings that mean a missing cell.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -55,7 +55,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Replace accounting notation of negative amounts by a minus sign; return a mask of these amounts."""
+        """Replace accounting notation of negative amounts by a minus sign. Return a mask of these amounts."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """Remove the currency or percent sign from the cells, and return it; return "" if it isn't unique."""
+        """Remove the currency or percent sign from the cells, and return it, or "" if the signs differ."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -89,9 +89,9 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return a mask of distinct cells that match a pattern; all matches contain the text `holding`."""
-        # The search for a fixed text is much faster than the search for a pattern, and most columns don't
-        # contain it.
+        """Return a mask of distinct cells that match a pattern. All matches contain the string `holding`."""
+        # Most columns don't contain the fixed string, and the search for it is much faster than the search
+        # for a pattern.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -121,7 +121,7 @@ class TextColumn:
 
     @cached_property
     def infinite(self) -> np.ndarray:
-        """Mask of texts for infinity."""
+        """Mask of strings for infinity."""
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
@@ -129,7 +129,7 @@ class TextColumn:
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether any number certainly has a decimal comma, and whether any certainly has a point."""
+        """Return whether some number certainly has a decimal comma, and whether one has a decimal point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -148,8 +148,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may be decimal marks or thousands separators, as in 1.234. If all cells of a column
-            with a mark are ambiguous, the column stays text.
+            Marks that may be decimal marks or thousands separators, as in 1.234. A column stays text if all
+            its cells with a mark are ambiguous.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -200,7 +200,7 @@ class TextColumn:
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
-        """Add the column if it certainly has a thousands separator; return whether it was added."""
+        """Add the column if it certainly has a thousands separator. Return whether it was added."""
         other = "." if mark == "," else ","
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
@@ -279,7 +279,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Add the column if all its cells are "true" or "false"; return whether it was added."""
+        """Add the column if all its cells are "true" or "false". Return whether it was added."""
         known = ~self.is_missing
         if not known.any() or known.sum() > 8:
             return False
@@ -291,11 +291,11 @@ class TextColumn:
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Add the column if its cells are unambiguous dates; return whether it was added."""
+        """Add the column if its cells are unambiguous dates. Return whether it was added."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
-            # An impossible date, such as 30 February, stays text.
+            # A column with an impossible date, such as 30 February, stays text.
             if not dates[known].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
@@ -313,7 +313,7 @@ class TextColumn:
         return False
 
     def _add_text(self, notes: list[str]) -> None:
-        """Add the column as text; if most of its cells are numbers, add a note on the reason."""
+        """Add the column as text. If most of its cells are numbers, add a note on the reason."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
             notes = [f"“{self.name}” contains bands, which are used as ordered categories."]
@@ -349,14 +349,14 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """Return the distinct cells without blanks at the start and end; missing cells are NaN."""
+        """Return the distinct cells without blanks at the start and end. Missing cells are NaN."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are selected, and on which lines the first selected cells are."""
+        """State the number of selected cells, and the lines of the first ones."""
         return self._table.places(which[self._codes], what)
 
 
@@ -368,8 +368,8 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
     decimal
         Decimal mark selected by the user.
     prefers_comma
-        Whether points are ambiguous if no column shows the decimal mark, for example because the delimiter is
-        a semicolon, as in files with decimal commas.
+        True if points are ambiguous when no column shows the decimal mark. An example is a file with
+        semicolons between the cells, because such files often have decimal commas.
     """
     if decimal is not None:
         marks, doubted = [decimal], []

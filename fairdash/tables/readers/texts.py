@@ -1,4 +1,4 @@
-"""Text columns, stored with pyarrow (fast for millions of rows) or, without pyarrow, as Python lists.
+"""Text columns, stored with pyarrow, which is fast for millions of rows, or as Python lists without pyarrow.
 
 Both kinds of storage give the same results (`tests/data/test_packed.py`).
 """
@@ -33,28 +33,28 @@ class Texts(Protocol):
     def __getitem__(self, place: int) -> str: ...
 
     def to_list(self) -> list[str]:
-        """Return all texts as a list."""
+        """Return all strings as a list."""
 
     def trimmed(self) -> Self:
-        """Return the texts without surrounding blanks."""
+        """Return the strings without surrounding blanks."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Return a mask of the texts that are in a list of words."""
+        """Return a mask of the strings that are in a list of words."""
 
     def hold(self, text: str) -> Mask:
-        """Return a mask of the texts that contain another text."""
+        """Return a mask of the strings that contain another string."""
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        """Return a mask of the texts that match a pattern of :mod:`fairdash.tables.grammar`."""
+        """Return a mask of the strings that match a pattern of :mod:`fairdash.tables.grammar`."""
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """Replace `old` by `new` in all texts, or only in the texts of the mask `where`."""
+        """Replace `old` by `new` in all strings, or only in the strings that the mask `where` selects."""
 
     def floats(self, known: Mask) -> np.ndarray:
-        """Return the texts in the mask `known` as numbers, and NaN for all other texts."""
+        """Return the strings that the mask `known` selects as numbers, and NaN for all others."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows; a text outside the mask `known` becomes NaN."""
+        """Return the cells of all rows. A string that the mask `known` does not select becomes NaN."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
@@ -167,7 +167,7 @@ class ArrowTexts:
 
 
 class PythonTexts:
-    """Distinct texts, stored as a Python list."""
+    """Set of distinct strings, stored as a Python list."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts

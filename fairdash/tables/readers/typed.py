@@ -1,4 +1,4 @@
-"""Reader of Parquet files: it first checks the counts in the footer, and leaves out nested columns."""
+"""Reader of Parquet files. It first checks the counts in the footer, and leaves out nested columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Maximum size in bytes of the decoded columns: 50 million cells of 16 bytes.
+#: Maximum size in bytes of the decoded columns, which is that of 50 million cells of 16 bytes.
 MAX_BYTES = 800 * 10**6
 #: Start of the column names that pandas uses for row numbers.
 _ROW_NUMBERS = "__index_level_"
@@ -32,7 +32,8 @@ def read_parquet(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file after a check of the counts in its footer.
 
-    A cell is missing if it is missing in the file, or if its text is one of the marks that the user names.
+    A cell is missing if the file has no value for it, or if it equals a string that the user has listed as
+    missing.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def read_parquet(
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        # A lack of memory is raised again: it does not mean that the file is damaged.
+        # A MemoryError is raised again, because it does not mean that the file is damaged.
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
@@ -78,11 +79,11 @@ def _parquet(
     plain = _plain(schema)
     if not plain:
         return None, schema, footer.num_rows
-    # Texts stay dictionary-encoded, so that a long text that many rows contain is stored only once.
+    # Strings stay dictionary-encoded, so that a long string that occurs in many rows is stored only once.
     coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
-    # pyarrow selects columns by their names, which would change the order if names are repeated. In this
-    # case, all columns are read, and then the flat columns are selected.
+    # pyarrow selects columns by name, which changes their order if names are repeated. In this case, all
+    # columns are read, and the flat columns are selected afterwards.
     if len(set(schema.names)) < len(schema.names):
         table = file.read(use_threads=False).select([wanted[k] for k in plain])
     else:

@@ -1,4 +1,4 @@
-"""Audit results: the verdict with a figure at the top of the page, then the answer to each question."""
+"""Audit results, with the verdict and a figure at the top, and the answer to each question below."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "unde
 
 
 def show_audit(audit: AuditJob) -> None:
-    """Show the selected audit: its progress or, at the end, its result."""
+    """Show the progress of the selected audit or, at the end, its result."""
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
             whole = audit.read_result()
         whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A combination of attributes is not a column, and the repair needs a column.
+        # The repair needs a column, and a combination of attributes is not a column.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -91,15 +91,15 @@ def show_result(
     title
         Name of the audited table.
     audit
-        Job of the audit; None for the example.
+        Job of the audit, or None for the example.
     """
     _show_first_screen(result, whole, title)
     st.subheader("All answers", anchor=False)
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front can be compared only with a price that is a column of the table, not with a model's
-            # price.
+            # A Pareto front can be compared only with a price in a column of the table, and not with a
+            # model's price.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -109,13 +109,14 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
+    """Offer to repair the price for the selected attribute. Show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
         note = (
             "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
-            "unknown, the price is the mean repaired price of customers with the same other columns."
+            "unknown, the price is the mean repaired price of customers with the same values in the other "
+            "columns."
         )
         figures = job.figures()
         st.markdown(reach_in_words(figures))
@@ -175,13 +176,13 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The top of the page already shows this figure.
+    # This figure is already shown at the top of the page.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict for each attribute and each combination of attributes; return the selected result.
+    """Show the verdict for each attribute and each combination of attributes. Return the selected result.
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """
@@ -206,7 +207,7 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """Show a button for each earlier audit, which opens it; show nothing if there are no audits."""
+    """Show a button to open each earlier audit."""
     audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
@@ -225,7 +226,7 @@ def show_earlier() -> None:
 def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Ask for an earlier audit, and return both results with the changes since that audit."""
+    """Ask the user to select an earlier audit. Return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -239,8 +240,8 @@ def _with_changes_since(
         [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
-        "drift.",
+        help="Each curve is divided by the mean price of its audit, so an equal relative rise of "
+        "all prices is not drift.",
     )
     if chosen is None:
         return whole, result
@@ -312,7 +313,7 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """Return the newest finished run with the audit's table and roles, or the run that made the price."""
+    """Return the newest finished run with the audit's table and roles, or the run that gave the price."""
     owner = current_owner()
     of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
@@ -360,7 +361,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return column roles for a run: the audit's roles or, for columns without one, the table's roles."""
+    """Return column roles for a run, from the audit or, for columns without a role there, from the table."""
     names = [str(name) for name in table]
     # A price that a model computes is not a column of the table.
     price = columns.price if columns.price in names else None

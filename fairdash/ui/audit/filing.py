@@ -1,4 +1,4 @@
-"""Filing document: the user selects a rule, and enters the texts that only the user can write."""
+"""Form for a filing document. The user selects a rule, and enters the texts that only the user can write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Ask for a template and for the user's texts, which are stored with the audit; offer the documents."""
+    """Ask for a template and for the user's texts, which are stored with the audit. Offer the documents."""
     row = result.origin.get("model", {}).get("customer")
     with st.expander("Document for filing, with the headings of a rule"):
         rule = TEMPLATES[

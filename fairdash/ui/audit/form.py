@@ -1,4 +1,4 @@
-"""Audit form: an example, then columns, primary criterion and largest acceptable gap."""
+"""Audit form with an example, the columns, the primary criterion and the largest acceptable gap."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ KEY = Keys(__file__)
 _LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its logarithm"}
 #: Meanings of columns that are not inputs of a pricing model by default.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the id of the data in use when the user asked to audit a new table.
+#: Session key for the id of the data that were in use when the user asked to audit a new table.
 _DATA_BEFORE_OWN_TABLE = KEY("own")
-#: Data sets with prices: the policies of the example, and simulated policies, which need no download.
+#: Data sets with prices, which are the policies of the example and simulated policies (no download).
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
@@ -86,12 +86,12 @@ def _offer_own_table(label: str) -> None:
 
 
 def _id_of_data_in_use() -> str | None:
-    """Return the id of the data in use; None if the address names no data."""
+    """Return the id of the data in use, or None if the address names no data."""
     return st.session_state.get(Address.DATASET)
 
 
 def show_own_table() -> None:
-    """Ask for a file and audit a price in it; the user only has to choose the price and the attribute."""
+    """Ask for a file, and audit a price in it. The user only has to choose the price and the attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
     table = ask_for_table(None)
     if table is None:
@@ -149,8 +149,9 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return the audit's options for a model: {} if the price is a column, None if the file is missing."""
-    # Only uploaded tables allow a model, because its file is deleted at the end of the table's retention.
+    """Return the audit's options for a model, {} if the price is a column, or None if the file is missing."""
+    # A model is allowed only with an uploaded table, because its file is deleted at the end of the table's
+    # retention period.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -194,7 +195,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file; a bad file raises the same errors as in ``fairdash audit``."""
+    """Describe a model's file. An unsuitable file raises the same errors as in ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -256,11 +257,11 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
 def _ask_for_columns(
     table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_own_table: bool
 ) -> Columns | None:
-    """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
+    """Ask for the roles of the columns. Return None while price or sensitive attribute is missing.
 
     If a model computes the price, `price` is its name and the function asks for no price column.
 
-    If `is_own_table`, the suggested features are selected initially instead of those in `roles`.
+    If `is_own_table` is true, the suggested features are selected initially instead of those in `roles`.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
@@ -345,7 +346,7 @@ def _ask_for_columns(
 
 
 def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
-    """State why columns are parts of the price; show a button to use them as factors or leave them out."""
+    """State why columns are parts of the price. Show a button to use them as factors or to leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
@@ -380,7 +381,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Ask which columns are totals for the whole exposure; the audit divides them by the exposure."""
+    """Ask which columns are totals over the exposure. The audit divides them by the exposure."""
     named = [name for name in amounts if name is not None]
     if exposure is None or not named:
         return []

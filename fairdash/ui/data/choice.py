@@ -1,4 +1,4 @@
-"""Selection of a table: a data set of the catalogue, with options and download, or a file."""
+"""Selection of a data set of the catalogue, with options and download, or of a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """Return the data source in the address or session; if it is deleted, say so and return the default."""
+    """Return the data source in the address or session. If it is deleted, say so and return the default."""
     try:
         return chosen_source()
     except FairdashError as error:
@@ -106,7 +106,7 @@ def ask_for_option(
 
 
 def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
-    """Offer the download of a data set; return whether the data set is available."""
+    """Offer the download of a data set. Return whether the data set is available."""
     st.info(f"This data set is not on this machine yet ({entry.size}).")
     if not st.button("Download it from its publisher", type="primary", icon=":material/download:"):
         return False
@@ -121,7 +121,7 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
 
 
 def ask_for_missing_file(entry: CatalogueEntry) -> None:
-    """Explain how to obtain the data set's file, and ask for the file; importing it reruns the page."""
+    """Explain how to obtain the data set's file, and ask for the file. Importing it reruns the page."""
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
@@ -149,7 +149,8 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
         if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
             choose_audit(None)
             go_to("audit", address={Address.DATASET.value: source.id})
-    # Start a worker process now, which takes seconds, because the user will probably ask for a preview next.
+    # A worker process is started now, which takes seconds, because the user will probably ask for a preview
+    # next.
     prepare()
 
 

@@ -1,4 +1,4 @@
-"""Content of a table on the Data page: figures, notes, proxies of the sensitive attribute, and columns."""
+"""Content of a table on the Data page, with figures, notes, proxies of the attribute, and columns."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """State the rank correlation on all rows, its limit under independence, and the detection limit."""
+    """State the rank correlation on all rows, its limit under independence, and its detection limit."""
     order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may remain undetected on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank "
@@ -209,7 +209,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State how many features predict the attribute, which one is best, and how well all do so together."""
+    """State how many features predict the attribute, and how well the best one and all together do so."""
     features = ranking.features
     predictors = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)

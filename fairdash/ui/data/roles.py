@@ -52,7 +52,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
-    """Return the data set; if there are problems, show them with their fixes, and return None."""
+    """Return the data set. If there are problems, show them with their fixes, and return None."""
     try:
         return dataset_of(source)
     except DataError as error:
@@ -83,7 +83,7 @@ def fixes_key(key: str) -> str:
 
 NO_COLUMN = "None"
 EQUAL_WEIGHTS = "None: all rows have equal weight"
-#: Roles that at most one column can have: name in Roles, title, label for no column, and help text.
+#: Roles that at most one column can have, with name in Roles, title, label for no column, and help text.
 OPTIONAL_ROLES = (
     (
         "weight",
@@ -119,16 +119,16 @@ MAX_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Ask for the roles of the columns; return None while target or sensitive column is missing.
+    """Ask for the roles of the columns. Return None while target or sensitive column is missing.
 
-    `key` identifies the table's columns, and the user's choices are stored under it; `table` identifies
+    `key` identifies the table's columns, and the user's choices are stored under it. `table` identifies
     columns and cells.
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
-    # targets. A new count resets the dependent widgets.
+    # The session stores the chosen pricing target with the number of clicks on such targets. A new number
+    # resets the widgets that depend on the target.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
@@ -163,8 +163,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         help="Predictions must not depend on these columns either. No model uses these attributes.",
         key=KEY("further", key, new_target, new_sensitive),
     )
-    # The chosen pricing target applies until the user selects another target column. It also ends when the
-    # stored roles already have its target and exposure.
+    # The chosen pricing target applies until the user selects another target column, or until the stored
+    # roles contain its target and exposure.
     priced = wanted if wanted is not None and wanted.target == new_target else None
     if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
@@ -175,7 +175,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
-        # The column of the existing price depends on the target, because the premium may be the target.
+        # The suggested column of existing prices depends on the target, because the premium may be the
+        # target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
@@ -211,8 +212,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             exposure=new_weight,
             price=charged,
             group=single["group"],
-            # The check covers suggested and chosen columns, so that it need not run again when the user
-            # removes a column.
+            # Suggested and chosen columns are checked together, so that no new check is necessary when the
+            # user removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
     show_columns_that_reveal_the_target(others, chosen, given=given, check=check, key=key)
@@ -250,7 +251,7 @@ def show_policies(policies: Policies, *, group: str | None) -> None:
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure; if this is impossible, return False at once."""
+    """Ask whether to divide the target by the exposure. If this is impossible, return False at once."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
@@ -272,11 +273,11 @@ def ask_for_features(
     Parameters
     ----------
     others
-        Columns without another role. known Roles of the current recipe, if there is one.
+        Columns without another role. known Roles in the stored description of the data set, if there is one.
     given, former
-        Suggestions for the current target, and for the target of the stored roles.
+        Suggestions for the current target, and for the target in the stored roles.
     key
-        Text that identifies the table.
+        String that identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
     begin = {column: is_initially_a_feature(column, known, given=given, former=former) for column in others}
@@ -295,12 +296,12 @@ def ask_for_features(
 def is_initially_a_feature(
     column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
 ) -> bool:
-    """Return whether a column is initially selected as a feature, by stored roles or else by suggestion."""
+    """Return whether a column is initially selected as a feature, according to stored or suggested roles."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # If the stored role equals the former suggestion, the new suggestion applies; a role that the user chose
+    # A role that equals the former suggestion is replaced by the new suggestion. A role that the user chose
     # stays.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
@@ -360,18 +361,18 @@ def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> No
 
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Record whether the user wants these columns as features, which may differ from the suggestion."""
+    """Record whether the user wants these columns as features, regardless of the suggestion."""
     st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
 def _decisions_key(key: str) -> str:
-    """Return the session key of the user's decisions, which map each column to whether it is a feature."""
+    """Return the session key of the user's decisions, a map from columns to True (a feature) or False."""
     return KEY("decided", key)
 
 
 def _clicks_key(key: str) -> str:
-    """Return the session key of the number of clicks beside columns; a click resets the list of features."""
+    """Return the session key of the number of clicks beside columns. A click resets the list of features."""
     return KEY("clicks", key)
 
 

@@ -30,9 +30,9 @@ from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
-#: Session keys of the hashes of the session's uploaded files, and of the number of deleted files.
+#: Session keys for the hashes of the session's uploaded files and for the number of deleted files.
 UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
-#: Retention periods of a file in days; None means until the user deletes the file.
+#: Retention periods of a file in days. None means until the user deletes the file.
 RETENTION_DAYS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, also after decompression, "
@@ -64,7 +64,7 @@ FILE_TYPES = [
 
 
 def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, pd.DataFrame] | None:
-    """Ask for a file and reading options, and return the table; None while there is no table."""
+    """Ask for a file and reading options, and return the table, or None while there is no table."""
     upload = ask_for_file(known)
     if upload is None:
         return None
@@ -98,7 +98,7 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
 
 
 def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
-    """Return the table and the report on reading it; if the table needs a fix, offer the fix and return None.
+    """Return the table and the reading report. If the table needs a fix, offer the fix and return None.
 
     A problem without a fix raises a ReadingError.
     """
@@ -132,7 +132,8 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
         type=FILE_TYPES,
         help=LIMITS,
-        # After a deletion, the widget has a new key; the old widget would upload the deleted file again.
+        # After a deletion, the widget has a new key, because the old widget would upload the deleted file
+        # again.
         key=KEY("file", st.session_state.get(DELETED, 0)),
     )
     own_hashes: list[str] = st.session_state.setdefault(UPLOADS, [])
@@ -197,7 +198,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: DerivedFiles) -> str:
-    """Return a sentence that lists the results that are deleted with the file."""
+    """Return a sentence on the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running jobs ({made.n_at_work}) are stopped first." if made.n_at_work else ""
@@ -227,7 +228,7 @@ def _forget(digest: str) -> None:
 
 FOUND = "as found"
 NO_MARK = "none"
-#: Options for reading a text file: name, title and choices.
+#: Options for reading a text file, with name, title and choices.
 TEXT_OPTIONS: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
     ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
     (

@@ -46,7 +46,7 @@ def show_part() -> None:
 
 
 def show_fig1() -> None:
-    """Show χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
+    """Show χ² and HGR of normal distributions, and state if estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
     st.markdown(judged("fig1")["answer"])
@@ -71,7 +71,7 @@ def show_fig1() -> None:
 
 
 def show_fig2() -> None:
-    """Show HGR against noise, and whether the paper's statements on noise hold."""
+    """Show HGR against noise, and state whether the paper's statements on noise hold."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
@@ -123,7 +123,7 @@ def show_fig3() -> None:
             lam=result.options["lam"], features=features, theme=theme(),
         ),
         key=KEY("fig3"),
-        alt="The networks h, f and g as boxes with their formulas and values; arrows in the opposite "
+        alt="The networks h, f and g as boxes with their formulas and values. Arrows in the opposite "
         "direction show gradients.",
     )  # fmt: skip
     st.caption(
@@ -136,7 +136,7 @@ def show_fig3() -> None:
 
 
 def show_fig4() -> None:
-    """Show average prices by age in the household scenario, and how much fairness raises the error."""
+    """Show average prices by age in the household scenario, and state how much fairness raises the error."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
@@ -213,12 +213,12 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(value: float) -> str:
-    """Format a change in per cent; a change that rounds to zero is "+0%", never "-0%"."""
+    """Format a change in per cent. A change that rounds to zero is "+0%", never "-0%"."""
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 
 def about(result: StudyResult) -> None:
-    """Show how the figures were computed, in one line, and the command that reproduces them."""
+    """State in one line how the figures were computed, and show the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
         f"{result.versions['torch']}. To reproduce these results, run this command in a checkout of "
@@ -226,7 +226,7 @@ def about(result: StudyResult) -> None:
     )
 
 
-#: Function that shows a result, and its title, by result name, as several data sets have a Table 1.
+#: Function that shows a result, and its title, by name of the result. Several data sets have a Table 1.
 _PARTS = {
     "table1": (show_table1, "Table 1: real data"),
     "household": (show_fig4, "Fig. 4: household prices"),

@@ -1,4 +1,4 @@
-"""Gaussian panel: exact and estimated HGR², χ² and mutual information of a bivariate normal against ρ."""
+"""Panel with exact and estimated HGR², χ² and mutual information of a bivariate normal against ρ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEY = Keys(__file__)
 
 SEED = 0
 ROWS = (200, 500, 1000, 2000)
-#: Estimators that the chart shows initially; the user can select others.
+#: Estimators that the chart shows initially. The user can select others.
 SHOWN = ("hgr_spline", "hgr_nn", "chi2_kde", "mi_ksg")
 PRINTED = 0.345  # Threshold t in the inequality of the paper's supplement.
 
@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """State the exact values of the three measures at ρ, and the order of these values."""
+    """State the exact values of the three measures at ρ, and their order."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -81,8 +81,8 @@ def answer(rho: float, base: str) -> str:
             f"{fixed(mi)} {base}.** At this ρ, mutual information is {side} HGR²."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Lowering mutual "
-        f"information lowers no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
+        f"{first} χ² is never below HGR², so a lower χ² means a lower bound on HGR². Mutual "
+        f"information gives no bound on HGR². In {base} mutual information is below HGR² for ρ up to "
         f"{math.sqrt(mi_crossing(base)):.3f}, and above HGR² for larger ρ."
     )
 
@@ -163,7 +163,8 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         estimate = value / unit_of(base) if target == "mi" else value
         rows.append(
             {
-                # The result is in the first columns, because a phone shows only those.
+                # Estimate, true value and difference are in the first columns, because a phone shows no
+                # others.
                 "Estimator": short_name(id),
                 "Reads": estimate,
                 "True": exact[target],

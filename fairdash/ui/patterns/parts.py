@@ -1,4 +1,4 @@
-"""The two parts of the Patterns page: estimators on patterns, and estimators on normal distributions."""
+"""The two parts of the Patterns page, with estimators on patterns and on normal distributions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KEY = Keys(__file__)
 def show_part() -> None:
     """Show the title, a control that selects one of the two parts of the page, and the selected part.
 
-    In presentation mode, the control is below the part, because a control above the title would push the
+    In presentation mode, the control is below the selected part, because above the title it would push the
     picture off the screen."""
     if presented():
         heading = body = st.container()
@@ -72,7 +72,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """Ask for simulated data (a “scene”); show every estimator's value on these data, and further panels."""
+    """Ask for simulated data (a “scene”). Show every estimator's value on these data, and further panels."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -88,7 +88,7 @@ def show_patterns() -> None:
 
 
 def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """Show a control for further panels; only selected panels are computed."""
+    """Show a control for further panels. Only selected panels are computed."""
     parts = {
         "Whole noise axis": lambda: show_noise_axis(scene),
         "The paper's four patterns": lambda: show_fig2(scene),
@@ -195,7 +195,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""
+    """Draw a study's figure as soon as its tables include `needs`. Return all tables at the end."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):
@@ -228,7 +228,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Ask which estimators to draw, and in which form: as published, or as fairdash uses them."""
+    """Ask which estimators to draw, and whether in their published form or in the form that fairdash uses."""
     ids = st.pills(
         "Estimators",
         offered,
@@ -260,7 +260,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         "these functions. For each pattern, the exact functions are known."
     )
     u, v = scene.draw()
-    inner = slice(1, -1)  # With heavy tails, the ends of U would be 0 and infinity.
+    inner = slice(1, -1)  # With heavy tails, the ends of the range of U would be 0 and infinity.
     exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
     panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
     for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
@@ -296,9 +296,9 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
     )
     st.caption(
         "To compute the noise floors, V is shuffled 39 times, or 19 times for slow estimators. To keep the "
-        "slider quick, the floors of some quick estimators are computed at a nearby noise level, where they "
-        "are nearly the same. For RDC, “as published” gives equal values their highest rank, as the Python "
-        "port does. The authors' R code averages the ranks of equal values, and so do we."
+        "slider quick, the noise floors of some quick estimators are computed at a nearby noise level, where "
+        "they are nearly the same. For RDC, “as published” gives equal values their highest rank, like the "
+        "Python port. The authors' R code averages the ranks of equal values, and so do we."
     )
 
 

@@ -1,4 +1,4 @@
-"""Panel for simulated data (a “scene”): controls stored in the address, a sentence, a picture, and estimates.
+"""Panel for simulated data (a “scene”) with controls, whose values are in the address, and estimates.
 
 The panel also has buttons for scenes on which an estimator fails.
 """
@@ -45,7 +45,7 @@ DEFAULT = Scene()
 
 
 def ask_for_scene() -> Scene | None:
-    """Show the controls and return the scene; if the points form no curve, show why and return None."""
+    """Show the controls, and return the scene. If the points form no curve, explain it and return None."""
     noise = _noise_in_view()
     left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
@@ -101,8 +101,8 @@ def ask_for_scene() -> Scene | None:
 def _noise_in_view() -> float:
     """Return the noise level at the slider's last release or, when the page opens, the level in the address.
 
-    The session stores the noise level. The browser may request a rerun before it has the new address, and a
-    noise level read from the old address would undo the move of the slider.
+    The session stores the noise level. The browser may request a rerun before it has the new address. A noise
+    level from the old address would then undo the move of the slider.
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
@@ -118,7 +118,7 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Ask for the pattern, and store its id in the address; a bound selectbox would store its title."""
+    """Ask for the pattern, and store its id in the address. A bound selectbox would store its title."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         id_in_address = st.query_params.get(Address.PATTERN)
@@ -169,14 +169,14 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """Explain what the scene shows, if it is one of the examples on which an estimator fails."""
+    """Explain the scene (the simulated data) if it is one of the examples on which an estimator fails."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
 
 
 def show_examples(scene: Scene | None) -> None:
-    """Show buttons for scenes on which an estimator fails."""
+    """Show buttons for scenes (simulated data) on which an estimator fails."""
     st.markdown("**See an estimator fail.** Then move the controls to see when it recovers.")
     with st.container(horizontal=True, gap="small"):
         for each in SCENES:
@@ -190,7 +190,7 @@ def show_examples(scene: Scene | None) -> None:
 
 
 def show_failures() -> None:
-    """Explain when each measure misleads, with a button for each scene in which it misleads."""
+    """Explain when each measure misleads, with buttons for simulated data (scenes) with which it does."""
     for id, measure in REGISTRY.items():
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
@@ -227,7 +227,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """State in sentences how the estimates compare with the true value."""
+    """Return sentences that compare the estimates with the true value."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
@@ -288,7 +288,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
     """Return the estimates at each noise level of the slider.
 
-    At the scene's noise level, the function returns the table `estimates`; at all other levels, it returns
+    At the scene's noise level, the function returns the table `estimates`. At all other levels, it returns
     the values of the quick estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
@@ -303,13 +303,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators that are initially shown: those in FEW, and those that fail on this scene."""
+    """Return the estimators that are initially shown, in FEW or because they fail on this scene."""
     failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
     return [id for id in studied() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Return two groups: estimators of maximal correlation, whose exact value is `exact`, and all others."""
+    """Return the estimators of maximal correlation, whose exact value is `exact`, and all other ones."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -318,7 +318,7 @@ def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
 
 
 def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
-    """Show the measures without an upper limit in a table, because a chart would need a scale for each."""
+    """Show measures without an upper limit in a table, because each of them would need a chart of its own."""
     rows = estimates[estimates["id"].isin(ids)].to_dict("records")
     if not rows:
         return
@@ -341,11 +341,12 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
 
 Floors = dict[str, tuple[float, float]]
 
-#: Noise levels at which floors are computed; a scene uses the floors at the nearest level. The floor of a
-#: scale-free estimator depends only on the shape of V's distribution, which changes little between levels.
+#: Noise levels at which noise floors are computed. A scene (simulated data) uses the floors at the nearest
+#: level. The floor of a scale-free estimator depends only on the shape of V's distribution, which changes
+#: little between levels.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
-#: Maximum number of rows of a scene with floors at several noise levels. With more rows, floors take longer
-#: to compute and differ less between levels.
+#: Maximum number of rows for which noise floors are computed at several noise levels. With more rows, they
+#: take longer to compute and differ less between levels.
 ROWS_FOR_LEVELS = 200
 
 
@@ -372,7 +373,7 @@ def _level_floors(scene: Scene) -> Floors:
 
 
 def floor_level(scene: Scene) -> float:
-    """Return the noise level at which a scene's floors are computed: a nearby level, or 2 if n is large."""
+    """Return the noise level for a scene's noise floors. It is a nearby level, or 2 if n is large."""
     if scene.noise == 0:
         return 0.0
     if scene.n > ROWS_FOR_LEVELS:

@@ -1,6 +1,6 @@
-"""Trade-off page: controls, an answer in words, and figures that change with the slider.
+"""Controls of the Trade-off page, an answer in words, and figures that change with the slider.
 
-Further panels compare two models, the reference and the slider's model; a panel is drawn only on request.
+Further panels compare two models, the reference and the slider's model. A panel is drawn only on request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
-    """Show the controls above the figures, and return the comparison that controls and address select."""
+    """Show the controls above the figures. Return the comparison that controls and address select."""
     result = result_of(run)
     plan = result.sweep
     views = views_of(result.sensitive, result.paths[plan.objective])
@@ -54,7 +54,7 @@ def choose(run: Run) -> Comparison:
             help="“×” is the dependence that the combination of two attributes adds. The slider starts at "
             "the weight that halves the chosen dependence.",
         )
-        # The widget returns None if the address has its parameter without a value.
+        # The widget returns None if its parameter in the address has no value.
         sensitive = first if sensitive is None else sensitive
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
@@ -96,7 +96,7 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_reference(comparison: Comparison) -> None:
-    """Show buttons to compare with the slider's current point, or with the standard model again."""
+    """Show buttons to compare with the slider's current model, or with the standard model again."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
@@ -118,13 +118,13 @@ def _show_reference(comparison: Comparison) -> None:
 
 
 def go_to(method: str, lam: float) -> None:
-    """Move the slider to a point; this is the callback of a button."""
+    """Move the slider to a point (a method at a weight λ), as the callback of a button."""
     st.session_state[Address.METHOD] = method
     st.query_params[Address.LAM] = f"{lam:g}"
 
 
 def keep(point: ModelKey) -> None:
-    """Use this point as the reference of the comparison."""
+    """Use this point (a method at a weight λ) as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
     else:
@@ -132,7 +132,7 @@ def keep(point: ModelKey) -> None:
 
 
 def _point_a(front: Front) -> ModelKey:
-    """Return the reference point: the one that the address names, or else the standard model."""
+    """Return the reference model from the address, or else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -149,12 +149,12 @@ def _ask_for_objective(trained_for: str) -> str:
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # The widget returns None if the address has its parameter without a value.
+    # The widget returns None if its parameter in the address has no value.
     return str(chosen or trained_for)
 
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
-    """Return the weight in the address if it is a stop of the slider, else the page's initial weight."""
+    """Return the weight λ in the address if it is a stop of the slider, else the page's initial weight."""
     in_address = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
     lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == in_address), None)
@@ -193,14 +193,14 @@ def _show_notes(comparison: Comparison) -> None:
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
-    """Show the pictures that change with the slider, buttons for the reference point, and the run's notes."""
+    """Show the pictures that change with the slider, buttons for the reference model, and the run's notes."""
     show_pictures(comparison, run)
     _show_reference(comparison)
     _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
-    """Show the slider for λ and what changes with it: averages, the Pareto front and four numbers."""
+    """Show the slider for λ with averages, the Pareto front and four numbers, which change with λ."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
     at = stops.lams.index(f"{comparison.b.lam:g}")
@@ -209,13 +209,13 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # The figure's height leaves room for three lines of answer and two rows of controls.
+    # The height of the figure leaves room for an answer of three lines and for two rows of controls.
     show_stage(drawn, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
 
 
 def _describe_point(comparison: Comparison) -> None:
-    """Describe the selected point if it averages two models, and list the combinations of two attributes."""
+    """Explain the selected point if it averages two models, and list the combinations of two attributes."""
     if comparison.front.cells_called:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
         st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
@@ -236,15 +236,15 @@ def show_panels(comparison: Comparison) -> None:
 
 
 def _averages(comparison: Comparison) -> None:
-    """Show both points' average predictions and residuals by group; groups are placed by rank or by value."""
+    """Show both models' average predictions and residuals by group, with groups placed by rank or value."""
     by = st.segmented_control(
         "Groups of the sensitive attribute",
         ["by rank", "by value"],
         default="by rank",
         required=True,
         key=KEY("averages-by"),
-        help="By rank, groups have equal distances on the axis. By value, a group is placed at the values "
-        "of its rows.",
+        help="By rank, groups have equal distances on the axis. By value, a group's position on the axis "
+        "is given by the values of its rows.",
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
@@ -266,7 +266,9 @@ def _show_transformations(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
     goal = comparison.objective_seen
     if comparison.front.cells_called:
-        st.info("Cells have no order to transform. Choose one attribute to see its transformation.")
+        st.info(
+            "Combinations of two attributes have no order. Choose one attribute to see its transformation."
+        )
         return
     try:
         curves = {
@@ -306,8 +308,8 @@ def _show_transformations(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
-        "or curved. If the dependence is close to zero, the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Neighbouring groups differ "
+        "most where g is steep. If the dependence is close to zero, the curves only show noise."
     )
 
 
@@ -352,7 +354,7 @@ GOALS = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask for a requirement, describe the best point that meets it, and show a button to select it."""
+    """Ask for a requirement, describe the best model that meets it, and show a button to select it."""
     path = comparison.front.validation
     if path.empty:
         st.info(
@@ -382,7 +384,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the selected point, whether it meets the requirement, and the requirement in words."""
+    """Return the selected model, True if it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if kind_of_goal == GOALS[0]:

@@ -1,4 +1,4 @@
-"""Parts of the Trade-off page on a run: an automatic preview, results on holdout rows, and the log.
+"""Automatic preview, results on holdout rows, and log of a run, on the Trade-off page.
 
 The module also contains the downloads (report, model, figures, predictions), and the button to audit a price.
 """
@@ -49,7 +49,7 @@ KEY = Keys(__file__)
 _CONFIRMATION_ERROR = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: The page offers a faster run if a run needs at least this many more seconds.
+#: Minimum number of remaining seconds of a run for which the page offers a faster run.
 MIN_SECONDS_LEFT = 600.0
 
 
@@ -105,7 +105,7 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """Show the progress of a run that has a preview; show nothing when the run is complete."""
+    """Show the progress of a run that has a preview. Show nothing when the run is complete."""
     if run.available_result != FIRST:
         return
     if run.status.is_over:
@@ -117,7 +117,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
 
 
 def _about_preview(comparison: Comparison) -> str:
-    """Describe a preview: its rows, its number of splits, and its noise floors."""
+    """State the rows, the number of splits and the noise floors of a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
         return f"tariffs from a GLM to one flat premium, on {rows}, with one split and imprecise noise floors"
@@ -142,7 +142,7 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 
 def _offer_faster_run(run: Run) -> None:
-    """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
+    """If a run takes long, offer a smaller run on the same data. It begins with the same preview."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left[0] < MIN_SECONDS_LEFT or quick is None or run.is_cancelled():
@@ -150,8 +150,7 @@ def _offer_faster_run(run: Run) -> None:
     from fairdash.evaluation.work import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # The estimate covers all work of the smaller run, because the smaller run can't reuse finished steps of
-    # the current run.
+    # The estimate includes all work of the smaller run, which can't reuse finished steps of the current run.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
@@ -196,7 +195,7 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """Show results on the holdout, or a button that computes them; show nothing if the run has no holdout."""
+    """Show results on holdout rows or a button that computes them, or nothing without holdout rows."""
     aside = comparison.result.set_aside
     if run.available_result != RESULT or aside is None:
         return
@@ -217,8 +216,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened to test another point. Opening number {times + 1} does not "
-                "confirm this point."
+                "These rows have already been used to test another point. "
+                f"Test number {times + 1} on these rows does not confirm this point."
             )
         )
     else:
@@ -244,7 +243,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # Opening the run again raises an error if it has been deleted since the button was drawn.
+        # The run is opened again, which raises an error if it has been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,
@@ -257,7 +256,7 @@ def _open(comparison: Comparison, run: Run) -> None:
 
 
 def show_history(run: Run) -> None:
-    """Show the run's log in a collapsed section, with a warning if somebody has altered the log."""
+    """Show the run's log in a collapsed section, with a warning if the log has been altered."""
     log = read(run.folder)
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
@@ -267,7 +266,7 @@ def show_history(run: Run) -> None:
 
 
 def show_take_away(comparison: Comparison, run: Run) -> None:
-    """Show the downloads of a run; each file is made on this machine when the user asks for it."""
+    """Show the downloads of a run. Each file is created on this machine when the user requests it."""
     st.subheader("Downloads")
     report, model, pictures = st.columns(3, vertical_alignment="bottom")
     with report:
@@ -329,7 +328,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
-    """Return the run's data; None if they are deleted or changed (a report then omits notes on data)."""
+    """Return the run's data, or None if they are deleted or changed. A report then omits notes on data."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)
         run.check_data(dataset)
@@ -339,7 +338,7 @@ def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
-    """Show a button that refits the selected model on all rows, then the progress, then a download."""
+    """Show a button that refits the selected model to all rows, then the progress, then the download."""
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
@@ -382,7 +381,7 @@ def show_refit(
     show: Callable[[ModelJob], None],
     **button: Any,
 ) -> None:
-    """Show the refit of a model on all rows: a button that requests it, its progress, or the result.
+    """Show the refit of a model on all rows, as a button, as progress, or as a result.
 
     Parameters
     ----------
@@ -413,7 +412,7 @@ def show_refit(
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """Return the selected model's predictions for test rows; the index is the row number in the data set."""
+    """Return the selected model's predictions for test rows. The index is the row number in the data set."""
     predictions = comparison.predictions(comparison.b)
     price = price_of_test_rows(predictions, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows

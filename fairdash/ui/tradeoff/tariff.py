@@ -1,4 +1,4 @@
-"""Section of the Trade-off page on a tariff for filing: λ, cost, tables, and a cap on premium changes."""
+"""Section of the Trade-off page on a tariff for filing, with λ, cost, tables and a cap on premium changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
     st.subheader("Fit a tariff to file")
     st.caption(
         "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the same "
-        "weights λ as the networks; the dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
+        "weights λ as the networks. The dotted line of the chart joins the tariffs. At λ = 0 the tariff is "
         "a GLM on the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF])
@@ -74,7 +74,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """State the tariff's error at weight `lam`, how much it exceeds the GLM's error, and the dependence."""
+    """State the tariff's error at weight `lam`, its excess over the GLM's error, and the dependence."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
@@ -128,7 +128,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """If the run has an existing price, show the control for a cap on changes, and the cap's cost."""
+    """If the run has an existing price, show the control for a cap on its changes, and the cap's cost."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     max_change = st.number_input(
@@ -165,8 +165,8 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
-    """Return the table of a cap's cost as texts, with one row before and one row after the cap is applied."""
-    # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
+    """Return the table of a cap's cost as strings, with a row before and a row after the cap is applied."""
+    # The name is not escaped for Markdown, because Streamlit does not render table headers as Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
     # Each cell shows the gap, followed by the noise floor in brackets.
@@ -196,10 +196,10 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float
     caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
+        "Values are means over the test rows of the splits, with noise floors in brackets. The gap is "
         f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
-        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
-        f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
+        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's. "
+        f"Changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
         f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
         "income is the same before and after the cap."
     )

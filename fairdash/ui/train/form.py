@@ -48,8 +48,8 @@ from fairdash.views.figures.data import training_curves_figure
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Label of the option to use weights that the pilot of a run finds.
-AUTO = "8 weights found by a pilot"
+#: Label of the option to use weights λ from pilot training at the start of a run.
+AUTO = "8 weights found by pilot training"
 GRIDS = {
     AUTO: (),
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
@@ -67,7 +67,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         f"**{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
-    # The session state sets these two values, because a finished search can set them, too.
+    # The session state sets these two values, because a finished search can also set them.
     st.session_state.setdefault(OBJECTIVE, "demographic_parity")
     st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = str(
@@ -96,7 +96,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
-    # After a search, the section is open, so that the user sees a weight that the search has set.
+    # The section is open after a search, so that the user sees the weight that the search has set.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
         if needs_default(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
@@ -158,12 +158,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Return the text after the target's name: " ÷ exposure" if the target is a rate, else ""."""
+    """Return the string after the target's name, which is " ÷ exposure" if the target is a rate, else ""."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """Return how test rows are selected; ask the user if the data set has a group or time column."""
+    """Return the way to select test rows. Ask the user if the data set has a group or time column."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
@@ -171,7 +171,7 @@ def ask_for_split(dataset: Dataset) -> str:
         "Choose test rows",
         kinds,
         format_func=lambda each: SPLITS[each].title.lower(),
-        # The key contains group and time, so that a choice for one table does not apply to another table.
+        # The key contains group and time, so that the choice for one table does not apply to another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
     st.caption(SPLITS[split].meaning)
@@ -192,15 +192,15 @@ def ask_for_confirmation(dataset: Dataset) -> float:
 
 
 def ask_for_lams() -> str:
-    """Ask for the grid of weights λ, as a text that the form submits."""
+    """Ask for the grid of weights λ, as a string that the form submits."""
     left, right = st.columns(2)
     preset = left.selectbox(
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="A pilot first trains sixteen models, to find weights whose dependence is evenly spaced.",
+        help="Pilot training fits sixteen models first, to find weights whose dependence is evenly spaced.",
     )
-    # The session state sets this value, because a finished search can set it, too.
+    # The session state sets this value, because a finished search can also set it.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
@@ -223,7 +223,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # If the target has changed, discard the loss that the user chose for the former target.
+    # If the target has changed, the loss that the user chose for the former target is discarded.
     if needs_default(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
@@ -242,7 +242,7 @@ def ask_for_loss(dataset: Dataset) -> str:
 
 
 def needs_default(widget: str, what: object) -> bool:
-    """Return whether a widget is new, or `what`, which determines the widget's default, has changed."""
+    """Return whether a widget is new, or whether `what`, which determines its default, has changed."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
@@ -260,12 +260,12 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
-    """Ask for the options under "Advanced"; if they are invalid, show the reason and return None."""
+    """Ask for the options under "Advanced". If they are invalid, show the reason and return None."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # The key changes whenever settings are copied from a search, so that new widgets show these settings.
+        # The key changes when settings are copied from a search, so that new widgets show these settings.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):

@@ -1,4 +1,4 @@
-"""Searches on the Train page: two forms, progress, results, and copying a result to the Train form."""
+"""Searches on the Train page, with forms, progress, results, and a button to copy a result to the form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session key of two values: how often settings were copied from a search, and the last copied settings.
+#: Session key of the number of times that settings were copied from a search, and of the last copied
+#: settings.
 TAKEN = KEY("taken-over")
 #: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
@@ -45,7 +46,7 @@ def lams_key(grid: str) -> str:
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas, semicolons or spaces; for other text, raise an OptionError."""
+    """Parse numbers separated by commas, semicolons or spaces. Raise an OptionError for other text."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -67,12 +68,12 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _WHERE = (
     "The search uses only the training rows of the first split. With one split, the search uses no test "
-    "rows. With several splits, it uses rows that are test rows of other splits."
+    "rows. With several splits, some of these rows are test rows of other splits."
 )
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
-    """Show two collapsed forms, one to search for settings and one to find λ, for the options in `plan`."""
+    """Show two collapsed forms for the options in `plan`, one to search for settings and one to find λ."""
     with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
     with st.expander("Find the weight automatically"):
@@ -121,7 +122,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
     folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
     closer = st.checkbox("In a second round, try more weights between the two that are nearest to the target")
     st.caption(
-        f"{counted(len(LAMS), 'weight')} λ, found by a pilot, are compared by cross-validation. {_WHERE}"
+        f"{counted(len(LAMS), 'weight')} λ from pilot training are compared by cross-validation. {_WHERE}"
     )
     if st.button("Find the weight", icon=":material/search:"):
         _start(
@@ -149,7 +150,7 @@ def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]
 
 
 def show_search(search: SearchJob) -> None:
-    """Show the selected search: its progress or, at the end, its result."""
+    """Show the progress of the selected search or, at the end, its result."""
     with st.container(border=True):
         try:
             _show(search)
@@ -239,12 +240,12 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Number formats of columns that are not means over folds.
+#: Number formats of columns whose values are not means over cross-validation folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Show columns with titles; means are shown with standard errors, and "–" marks diverged settings."""
+    """Show columns with titles, means with standard errors, and "–" for settings that diverged."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 
