@@ -305,7 +305,7 @@ def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _labels(rows: pd.DataFrame) -> list[str]:
-    """Return the text below each level or band."""
+    """Return the text below each level or band on the axis."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
         if kind in (LEVEL, FIXED):
@@ -313,8 +313,8 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # The brackets distinguish missing values from a level named “missing”, which plotly would merge
-            # with them.
+            # Brackets distinguish missing values from a level named “missing”. Without them, plotly would
+            # merge both.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels
@@ -327,7 +327,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """Return x and y of a curve that is linear between breakpoints, in log(y) if the factors multiply."""
+    """Return x and y of a curve between breakpoints: linear or, if the factors multiply, linear in log(y)."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)
