@@ -200,8 +200,8 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_kde",
         button="a fast cosine",
         look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages over whole waves and "
-        "stays at its noise floor. So do χ²_KDE, RDC and all other estimators that are limited to "
-        "slow functions.",
+        "stays at its noise floor. χ²_KDE, RDC and all other estimators that are limited to slow "
+        "functions stay at theirs.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
         also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
@@ -241,11 +241,10 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_spline",
         button="forty waves",
         look_at="The exact value is nearly 1. Smooth splines (open diamond) can't follow forty waves and "
-        "stay at the noise floor. All other estimators of maximal correlation stay there, too. "
-        "HGR_spline also tries functions "
-        "with steps of eight rows, and gives about half of the exact value here. With so few rows, the "
-        "value depends on chance: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives "
-        "about 0.8.",
+        "stay at the noise floor. All other estimators of maximal correlation stay at their noise "
+        "floors, too. HGR_spline also tries functions with steps of eight rows, and gives "
+        "about half of the exact value here. With so few rows, the value depends on chance: half of such "
+        "draws give less than 0.15. With 1,000 rows, HGR_spline gives about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
@@ -283,8 +282,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant",
         button="groups of four rows",
         look_at="There is no link, but the gap between the 50 quantile groups is far from 0. Each group "
-        "has only four rows, so the gap measures the noise in V. The noise floor shows this, "
-        "because it is equally high.",
+        "has only four rows, so the gap measures the noise in V. The noise floor is equally "
+        "high, which shows that the gap is noise.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
@@ -292,8 +291,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant_cumulative",
         button="the top 5 %",
         look_at="In the 5 % of rows with the largest U, V is much higher than in all other rows. The "
-        "cumulative FairQuant averages these rows together with all rows that have a smaller U. It "
-        "therefore gives less than half of the value of the other FairQuant.",
+        "cumulative FairQuant averages these rows together with all rows that have a smaller U. The "
+        "cumulative FairQuant therefore gives less than half of the value of FairQuant.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

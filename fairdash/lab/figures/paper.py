@@ -41,9 +41,9 @@ _MEANINGS = {
     "s": "The sensitive attribute. Only the adversary sees this attribute.",
     "h": "This network descends the gradient of error + λ · dependence.",
     "f": "This network learns the function of the prediction that is most correlated with a function of S. "
-    "It ascends the gradient of J.",
+    "This network ascends the gradient of J.",
     "g": "This network learns the function of S that is most correlated with a function of the prediction. "
-    "It ascends the gradient of J.",
+    "This network ascends the gradient of J.",
     "j": "The correlation of f and g, standardised on the batch, is the neural estimate of HGR.",
     "error": "Mean squared error. Charging everyone the average price gives an error of 1.",
     "loss": "The predictor's loss. λ is the weight of dependence.",

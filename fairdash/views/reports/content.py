@@ -261,8 +261,8 @@ def limits(comparison: Comparison) -> list[str]:
         "rows. They do not include the uncertainty due to the choice of training rows.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures that accept no weights "
         "count every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price, and the models do not. References show what "
-        "is possible; do not charge them as prices.": len(comparison.front.references) > 0,
+        "Reference prices use the sensitive attribute, and the models do not. Reference prices show what is "
+        "possible; do not charge them.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 

@@ -431,8 +431,8 @@ def not_opened(n: int) -> str:
     """Return a paragraph on holdout rows that no test has used yet, and on their purpose."""
     return (
         f"{n:,} rows were set aside from the start. No training, test result or choice has used these rows. "
-        "A point that was chosen by its test results looks better on the test rows than on new rows. Use "
-        "the rows that were set aside for only one test: that of the point that you intend to use."
+        "A point that was chosen by its test results looks better on the test rows than on new rows. Test "
+        "only one point on the rows set aside: the point that you intend to use."
     )
 
 

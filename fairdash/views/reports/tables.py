@@ -140,9 +140,9 @@ def references(comparison: Comparison) -> Table:
     if np.isfinite(front.least_error[0]):
         note = (
             f" Predictions that are independent of {comparison.sensitive} have an estimated error of at "
-            f"least {_estimate(front.least_error)}, even if they are computed from it. This error is "
-            f"{_estimate(front.price)} above that of the best predictions that may depend on "
-            f"{comparison.sensitive}."
+            f"least {_estimate(front.least_error)}, even if {comparison.sensitive} is used to compute "
+            f"them. This error is {_estimate(front.price)} above that of the best predictions that may "
+            f"depend on {comparison.sensitive}."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
