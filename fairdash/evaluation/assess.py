@@ -140,9 +140,9 @@ def assess_predictions(
         part, dependence on it is undefined (NaN). Means over splits omit it.
 
         Permutations exchange the sensitive values of whole groups of rows. If a measure is cross-fitted, all
-        rows of a group are in the same fold. Rows are weighted by the data set's weight, except in measures
-        that do not accept weights. In parts with more than 5,000 rows, dependence is measured on a random
-        sample of 5,000 rows, and the verdict uses at most 50,000 rows.
+        rows of a group are in the same fold, except for HGR_NN, χ²_NN and MINE. Rows are weighted by the data
+        set's weight, except in measures that do not accept weights. In parts with more than 5,000 rows,
+        dependence is measured on a random sample of 5,000 rows, and the verdict uses at most 50,000 rows.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 

@@ -106,7 +106,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Within every combination of classes, prices are repaired for the numeric attribute, so that the repaired
     price is jointly independent of the number and the classes. With several numeric attributes, prices are
     repaired for one attribute after another, in three passes, within combinations of up to ten bands of the
-    other attributes (about 200 rows per combination). Dependence within a band is not removed. Projections
+    other attributes (at least about 200 rows each). Dependence within a band is not removed. Projections
     keep the mean price of training rows.
 
     Examples
