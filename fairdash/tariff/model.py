@@ -357,7 +357,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         base
-            What has relativity 1 (0 points): ``"level"``, the base level of each factor, or
+            Reference, which has relativity 1 (0 points): ``"level"``, the base level of each factor, or
             ``"average"``, the average over the training rows (geometric with a log link). Interactions always
             refer to base levels. Fixed relativities remain unchanged and have the kind “fixed”.
         unpenalised

@@ -28,8 +28,8 @@ READ: Mapping[str, str] = MappingProxyType(
         "secondary": "secondary: accounts by others",
     }
 )
-#: What the audit can do, as named in the text of a rule: a map of ids to the table with the result and a
-#: text.
+#: Abilities of the audit that the text of a rule may name, by id: the table with the result, and a
+#: description.
 ABILITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "impact_ratios": (
