@@ -73,7 +73,7 @@ class Basis:
         The value of s at each point. A tail has one point, at the mean s of its rows.
     share : (J,) array
         Share of the exposure at or below each point.
-    kind : tuple of J texts
+    kind : tuple of J strings
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
         Shares of the exposure below the lower end, and up to the upper end, of the curve's range of s.

@@ -105,7 +105,7 @@ def assess_predictions(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`. Values and noise floors use the same statistic.
     n_permutations
-        Maximum number of permutations of the sensitive columns for each floor; large tables use fewer
+        Maximum number of permutations of the sensitive columns for each noise floor; large tables use fewer
         permutations.
     parts
         Names of the parts to assess, if a split has them.
@@ -122,7 +122,7 @@ def assess_predictions(
         :data:`fairdash.evaluation.figures.FIGURES` without the standard error. For measures of error,
         ``column`` is empty: ``mse`` is the mean squared error divided by the mean squared error of predicting
         the training average on the same rows (0 is perfect, 1 is as good as the average), ``rmse`` is in the
-        target's units, and ``deviance`` is divided by the deviance of the training average. Each floor
+        target's units, and ``deviance`` is divided by the deviance of the training average. Each noise floor
         belongs to a single split. ``edge`` and ``p`` belong to the test of the mean over all splits
         (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all splits. ``verdict`` is one
         test of several measures, which are always the same, whatever the argument `measures`

@@ -297,7 +297,7 @@ class _Evaluator:
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
         pairs = pairs_of(u)
-        # Constant predictions have dependence 0 and floor 0.
+        # Constant predictions have dependence 0 and noise floor 0.
         return estimator.values(pairs) - np.where(pairs.varying(), self._floors[key], 0.0)
 
 

@@ -96,7 +96,7 @@ class Confirmation:
 
     @property
     def finds_link(self) -> bool:
-        """Return whether the test finds a link at the 5 % level."""
+        """Return True if the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property

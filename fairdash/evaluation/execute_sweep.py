@@ -79,7 +79,7 @@ def execute_sweep(
     references
         Whether to train reference prices, which use s, if the table is suitable.
     is_preview
-        Whether to compute only results that take seconds: less precise floors, no floors for baselines, and
+        Whether to compute only results that take seconds: less precise noise floors, none for baselines, and
         no importance, references, tariffs or models for a confirmation.
     share
         Share of the rows to use, above 0 and at most 1; the rows are drawn at random.

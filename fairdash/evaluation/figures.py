@@ -139,7 +139,7 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
         Result of :func:`fairdash.evaluation.assess_predictions`. Diverged models are omitted.
     test_to_train
         Number of test rows divided by the number of training rows. None means that it is computed from
-        `frame`, which then needs both parts.
+        `table`, which then needs both parts.
 
     Returns
     -------

@@ -88,8 +88,8 @@ def blend(
     """Return the predictions of a point, ``(1 - share) * low + share * high``; a share of 0 returns `low`.
 
     The square is convex, so the squared error of a blend is at most the weighted mean of its neighbours'
-    squared errors. The squared error of a blend is never larger than that of both neighbours, but its
-    dependence may be.
+    squared errors. It is therefore never larger than the larger of these two errors. The dependence of a
+    blend, however, may be larger than that of both neighbours.
     """
     return low + share * (high - low)
 

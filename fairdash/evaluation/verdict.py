@@ -170,7 +170,7 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
-    """Return the verdict, and the measure with the strongest evidence of a link.
+    """Return the verdict, and the measure that shows the clearest link.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def is_link(p_value: float) -> bool:
-    """Return whether a p-value is at most 5 %, with a tolerance for the rounding of a mean."""
+    """Return True if a p-value is at most 5 %, with a tolerance for the rounding of a mean."""
     return p_value <= ALPHA + _ROUNDING
 
 

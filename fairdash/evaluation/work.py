@@ -49,10 +49,10 @@ class Work:
     models, blends
         Number of models and number of assessed blends, per split.
     orders
-        Number of permutations for a floor, counted twice if there are weights, because there are then two
-        null distributions.
+        Number of permutations for a noise floor, counted twice if there are weights, because there are then
+        two null distributions.
     pilot
-        Seconds for the pilot on a slow core.
+        Seconds for the trial trainings (pilot) on a slow core.
     is_tuned, confirms, is_preview, with_references
         Whether the run tunes settings, trains models for a confirmation, is only a preview, and computes
         references.

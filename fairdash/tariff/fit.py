@@ -91,7 +91,7 @@ class FitOptions:
         Number K of artificial claims, at the claim frequency of the base, that every value with few claims
         gets (:mod:`fairdash.tariff.terms`); 0 adds no claims.
     balance
-        Whether the premiums of the training rows must have the same sum as their targets.
+        True if the premiums of the training rows must have the same sum as their targets.
     penalty_rows
         Maximum number of rows on which the penalty is computed; these rows are drawn once at random.
     max_iter
@@ -116,7 +116,7 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Return whether Ψ is the default penalty of tariffs."""
+        """Return True if Ψ is the default penalty of tariffs."""
         return self.penalty == AVERAGES
 
     @property
@@ -134,7 +134,7 @@ class Fitted:
     Parameters
     ----------
     multiplies
-        Whether premiums are products of relativities (log link) instead of sums of points.
+        True if premiums are products of relativities (log link) instead of sums of points.
     intercept
         Intercepts (K,).
     coefficients
@@ -142,7 +142,7 @@ class Fitted:
     n_iter
         Number of optimiser steps that started from the GLM, (K,); 0 for λ = 0.
     converged
-        Whether the optimiser has converged, (K,).
+        True for each tariff whose optimiser has converged, (K,).
     glm_steps
         Number of steps of the GLM's fit, including a last step that may not have improved the fit.
     smooth

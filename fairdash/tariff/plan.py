@@ -138,8 +138,8 @@ def repaired_prices(
     -------
     members, predictions
         The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, whose
-        prices are computed from s, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, which does
-        not), ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n)
+        prices are computed from s, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, whose prices
+        are not), ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n)
         contains the prices for the same row of `members`, in the target's units.
     """
 

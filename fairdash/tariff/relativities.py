@@ -248,7 +248,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """Return cleaned columns of X with text as names; a missing or unsuitable column raises a DataError."""
+    """Return cleaned columns of X with strings as names; missing or unsuitable columns raise a DataError."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)

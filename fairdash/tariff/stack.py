@@ -1,7 +1,7 @@
 """Objective functions of K fair tariffs for one table, and an optimiser that minimises them together.
 
 The default penalty measures, in units of premium, how much average premiums depend on s. A correlation would
-ignore the size of these differences in premium. If the signal in the claims is weak, a penalty on a
+ignore how large the differences between premiums are. If the signal in the claims is weak, a penalty on a
 correlation favours premiums that differ greatly in a few rows and hardly differ in all others. These premiums
 have a low correlation with s, but predict worse than one premium for all customers. The default penalty is 0
 if all premiums are equal. As λ grows, this penalty first reduces differences between averages, then other

@@ -158,7 +158,7 @@ class Factor:
         Share of the training rows' weight at each value; the value of missing cells is last, and the sum is
         1. The weight of a row between two breakpoints is split between both; the nearer breakpoint gets more.
     has_missing
-        Whether missing cells have a separate value.
+        True if missing cells have a separate value.
     relativities
         Relativities above 0 of a fixed factor: one per level, followed by the relativity of missing cells if
         it is given. None of them needs to be 1: they are not divided by the relativity of a base.

@@ -179,7 +179,7 @@ class Table:
     title, note
         Texts above and below the table.
     frame
-        Cells of the table, texts or numbers; the first column contains the names of rows.
+        Cells of the table, strings or numbers; the first column contains the names of rows.
     file
         Name of the file with all rows, if a document prints only the first rows.
     shares

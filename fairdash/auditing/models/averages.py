@@ -201,9 +201,9 @@ def repaired(
     -------
     figures
         One row for each way to compute the price (with or without s) and each strength: the dependence and
-        the noise level without dependence (floor; HGR, splines), the mean absolute change as a share of the
-        mean price, the share of the exposure whose price changes by more than a tenth, and, with an outcome,
-        the error divided by the error of the mean outcome.
+        the noise floor (HGR, splines), the mean absolute change as a share of the mean price, the share of
+        the exposure whose price changes by more than a tenth, and, with an outcome, the error divided by the
+        error of the mean outcome.
     prices
         The audit's rows in their order, with columns for the price, s, and each way and strength.
     """

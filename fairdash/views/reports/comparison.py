@@ -224,7 +224,7 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the measure with the strongest evidence in the omnibus test, and its mean and limit.
+        """Return the measure that shows the clearest link in the omnibus test, and its mean and limit.
 
         Return None if the run has no omnibus test.
         """
