@@ -129,8 +129,8 @@ def audit(
         group counts as one independent unit.
     reliability
         Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. fairdash
-        corrects the direction gap and the curve for measurement error at each of these reliabilities, and at
-        1, 0.9, 0.7 and 0.5.
+        corrects the gap from the 10th to the 90th percentile, and the curve, for measurement error at each of
+        them, and at 1, 0.9, 0.7 and 0.5.
     max_gap
         Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions

@@ -47,8 +47,8 @@ _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
 #: Maximum length of the curve's linear extrapolation into a tail, as a share of the curve's range.
 _MAX_EXTENSION = 0.5
-#: Test of a flat curve: maximum number of waves; number of slow waves; and divisor of |t| for fast waves,
-#: which have less weight because few prices oscillate along s.
+#: Test of a flat curve with at most `_MAX_WAVES` waves. `_DISCOUNT` divides |t| of all waves except the
+#: `_SLOW_WAVES` slowest ones, which gives them less weight, because few prices oscillate along s.
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
 #: Maximum number of rows to fit the waves, spread evenly over the sorted values of s.
 _MAX_WAVE_ROWS = 20_000

@@ -154,8 +154,8 @@ class Findings:
         Notes on rows that the audit left out or sampled.
     others
         Results for further sensitive attributes, and for each combination of attributes (crossing). With
-        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and
-        all other fields cover the first attribute.
+        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and combinations,
+        and all other fields cover the first attribute.
     origin
         Source of the table, and the hash of its rows, as :class:`~fairdash.auditing.schema.Origin`.
     made_with

@@ -71,7 +71,7 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
         premiums["corrective"] = np.where(
             out, corrective_of(best_estimate, table, learned=~out), premiums["corrective"]
         )
-    # The correction is shifted so that its mean is that of the best estimate.
+    # The corrective premium is shifted so that its mean is that of the best estimate.
     premiums["corrective"] = premiums["corrective"] + share @ (best_estimate - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
     # Splines predict the residuals of the two conditional means given x, and the probabilities of the bands.

@@ -80,7 +80,7 @@ def read_model(
     """
     module, _, name = _READERS[kind_of(content)].partition(":")
     read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
-    # A model without a table computes no price, so its link may be unknown.
+    # If no table is given, the model computes no price, so its link may be unknown.
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:

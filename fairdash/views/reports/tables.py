@@ -73,7 +73,7 @@ def in_full(measure: Measure) -> str:
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate the trained models of a method; the last column says if another model dominates them."""
+    """Tabulate the trained models of a method; the last column marks models that another model dominates."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
