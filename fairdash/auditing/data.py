@@ -409,7 +409,7 @@ def _data_of_crossings(
             # With too few rows or cells for the primary criterion, this access raises an error.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
-            sentences.append(f"fairdash can't judge the crossing “{name}”: {error}")
+            sentences.append(f"fairdash can't judge the combination “{name}”: {error}")
             continue
         crossings.append(data)
     return tuple(crossings), tuple(sentences)

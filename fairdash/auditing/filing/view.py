@@ -232,8 +232,8 @@ def verdict_tables(result: Findings) -> Iterator[Block]:
         first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
         names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
         verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
-        note = "Holm's method corrects the verdicts for the number of attributes and crossings."
-        title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
+        note = "Holm's method corrects the verdicts for the number of attributes and combinations."
+        title, frame = "Verdict for each sensitive attribute and combination", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
     for each in result.along:
         if result.others:

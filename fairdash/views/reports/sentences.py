@@ -383,7 +383,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     else:
         lines = [
             f"{where}: {link} ({p_equals(opening.p_value)}). This test does not confirm the choice, because "
-            f"these rows had already been used for another point (opening number {opening.number})."
+            f"these rows had already been used for another point (use number {opening.number})."
         ]
     figures = [
         f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -400,7 +400,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         lines.append("A remaining link may be too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
+            f"These rows have been used {times} times. Only the first use confirms a choice, because "
             "later choices may depend on these rows."
         )
     return lines
