@@ -246,7 +246,7 @@ class _Pairs:
         return np.abs(self.drawn).max(axis=1)
 
     def _limits_of_errors(self, level: float) -> Array:
-        """Return limits for the errors of all pairs, (M,); any is exceeded with probability at most `level`.
+        """Return limits for all pairs' errors, (M,), that any error exceeds with probability at most `level`.
 
         If there are too few draws for the level, the limits come from Bonferroni's inequality.
         """

@@ -119,8 +119,8 @@ class TariffStack:
         self.loss, self.objective, self.lams = options.loss, OBJECTIVES[options.objective], lams
         share = weight / weight.sum()
         mean = share @ y
-        # Premiums are balanced only for residuals with a log link. In other cases, a common factor of all
-        # premiums does not change the dependence of the assessed variable on s.
+        # Premiums are balanced only for residuals with a log link. In other cases, balancing does not change
+        # the dependence of the assessed variable on s.
         is_balanced = options.balance and self.objective.uses_target and self.loss.has_log_link
         self.mean = float(mean) if is_balanced else None
         constant = np.full_like(y, math.log(mean) if self.loss.has_log_link else mean)

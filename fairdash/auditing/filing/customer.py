@@ -13,7 +13,7 @@ from fairdash.views.blocks import Block, Table, Text, document
 
 #: Maximum number of columns in the list of the largest effects. More would not fit on a page.
 _MAX_COLUMNS = 8
-#: A column is named if the price changes along the attribute by at least this share of the mean price.
+#: A column is named if it changes prices along the attribute by more than this share of the mean price.
 _MIN_CHANGE = 0.01
 _BLANK_COMPLAINTS = (
     "Yours to write: whom the customer can ask, by when you answer, and who decides after that."

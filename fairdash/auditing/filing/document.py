@@ -137,7 +137,7 @@ _PRINTED = frozenset({"premiums", "premium_averages", "power", "by_coverage", "t
 
 
 def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
-    """Return a filing with a rule's headings as UTF-8 HTML; the same audit gives the same bytes.
+    """Return a filing with a rule's headings as UTF-8 HTML; the same input gives the same bytes.
 
     Parameters
     ----------

@@ -343,8 +343,7 @@ def learn_costs(
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             known = (part.features[~out], values[~out], part.weight[~out])
             mean = fit_trees(_trees_for(values), *known, random_state=random_state)
-            # The smallest and largest predictions are limited, because trees may extrapolate slightly beyond
-            # the training values.
+            # Predictions are limited to the range of the training values, which trees may slightly exceed.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)

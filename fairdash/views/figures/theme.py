@@ -69,9 +69,9 @@ DARK = Theme(
 )
 
 
-#: Maximum number of characters per line on a phone, of a title and of a subtitle, and height of their lines
-#: in pixels.
+#: Maximum number of characters per line of a title, and of a subtitle, on a phone.
 _TITLE, _SUBTITLE = 42, 52
+#: Height of a line of a title, and of a subtitle, in pixels.
 _TITLE_LINE, _SUBTITLE_LINE = 21, 17
 _BREAK = "<br>"
 
