@@ -80,7 +80,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Repair that changes a price p to p E[p] / E[p | s], or shifts p if an average is not positive."""
+    """Repair that changes a price p to p E[p] / E[p given s], or shifts p if an average is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, mean = self.shares_ @ self.means_, self.means_[band]
