@@ -401,8 +401,8 @@ def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole:
     """Add the results for further attributes and their combinations to the first attribute's result.
 
     The overall verdict is "above" if the verdict of any result is "above". It is "below" if the verdicts of
-    all results are "below" and no combination of attributes is missing (`is_whole`). Otherwise it is
-    "undecided". The table ``by_sensitive`` contains all verdicts.
+    all results are "below" and no combination of attributes is missing (`is_whole`). Otherwise, the overall
+    verdict is "undecided". The table ``by_sensitive`` contains all verdicts.
     """
     first, *others = results
     if not others:

@@ -12,7 +12,7 @@ likelihood selects λ and κ (Wahba 1985; Wood 2011). The selected λ is then re
 compared with the noise. κ is at most 0.2: a tail's estimated mean depends on the tail's rows at least five
 times as much as on the adjacent curve. The covariance of the curve is the sum of three parts: the remaining
 bias (Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the noise. The noise is a
-sandwich estimate from sums over independent units (rows or policies). It allows for unequal variances.
+sandwich estimate from sums over independent units (rows or policies), and allows for unequal variances.
 
 The test of a flat curve does not use the fitted curve: the penalty is selected on the same rows, and the
 curve's limits allow for bias. If E[y|s] = E[y], the product of y and any fixed function of s with mean 0 has

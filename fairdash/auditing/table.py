@@ -68,8 +68,8 @@ class AuditTable:
     units : (n,) array
         Number of each row's independent unit, from 0 to U − 1. A unit is a policy, or a row.
     deal : (n,) array
-        Uniform number in [0, 1) for each row's unit. It determines the unit's fold and does not depend on
-        outcomes.
+        Uniform number in [0, 1) for each row's unit. This number determines the unit's fold and does not
+        depend on outcomes.
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array

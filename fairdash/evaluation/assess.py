@@ -380,7 +380,7 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
 
     A rank-based measure has the same null distribution for all predictions without ties, because all orders
     of the rows are equally likely. The null values of one model are then used for all models. A few ties,
-    such as predictions that are equal in single precision, hardly affect ranks. They are ignored. If weights
+    such as predictions that are equal in single precision, hardly affect ranks and are ignored. If weights
     stay with u, or if there are groups of rows, each model has a separate null distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:

@@ -81,9 +81,9 @@ def by_group(
         classes; ``ratio`` of means (1 if equal); and ``standardized_difference``, the difference ÷
         √((variance + variance of the others) / 2) (0 if equal; 0.2 counts as small; Austin 2009). With a
         cut-off, there are two more columns: ``selection_rate``, the share of rows with a favourable y, and
-        ``adverse_impact_ratio``, the selection rate ÷ the largest selection rate of all classes. Both are in
-        [0, 1]. An adverse impact ratio below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor
-        is 0.
+        ``adverse_impact_ratio``, the selection rate ÷ the largest selection rate of all classes. Selection
+        rates and adverse impact ratios are in [0, 1]. An adverse impact ratio below 0.8 fails the four-fifths
+        rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -279,9 +279,9 @@ def by_probability(
         the mean of the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and
         ``difference_high`` and its ``p_value`` by Holm's method over the classes. The mean and the difference
         assume that class and y are unrelated among rows with equal z. The range from ``bound_low`` to
-        ``bound_high`` does not need this assumption. It contains the difference in at least 95 % of samples.
-        The column ``likeliest`` contains the difference if each row is assigned its most likely class. It is
-        NaN if no row is assigned to the class.
+        ``bound_high`` does not need this assumption, and contains the difference in at least 95 % of samples.
+        The column ``likeliest`` contains the difference if each row is assigned its most likely class. The
+        difference is NaN if no row is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units

@@ -238,8 +238,8 @@ def with_lams_found(
 ) -> Sweep:
     """Return the plan; if it requests trial trainings, replace its weights λ by those that they select.
 
-    They use the first fair method on the first split. The number of weights stays the same. Without
-    dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
+    Trial trainings use the first fair method on the first split. The number of weights stays the same.
+    Without dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -309,7 +309,7 @@ class _Steps:
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return frame and path of one objective; `progress` receives 0 (frame) or 1 (path), and a share."""
+        """Return results and trade-off curve of an objective; `progress` receives 0 or 1, and a share."""
         run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
@@ -401,7 +401,7 @@ class _Steps:
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
-        """Return frame, predictions and members of the references, and the price of independence."""
+        """Return results, predictions and models of reference prices, and the price of independence."""
 
         def on_step(third: int, share: float = 0.0) -> None:
             action = "training references that use the sensitive attribute"

@@ -30,7 +30,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        Price π and outcome Y per unit of exposure, and the exposure. Rows with the same price form one step.
+        Price π and outcome Y per unit of exposure, and the exposure. Rows with the same price form one step
+        of the curve.
 
     Returns
     -------

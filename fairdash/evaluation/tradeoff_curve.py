@@ -78,7 +78,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan; only plans without tariffs have blends."""
+    """Return the points of a method's trade-off curve in a plan; only plans without tariffs have blends."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
@@ -88,8 +88,8 @@ def blend(
     """Return the predictions of a point, ``(1 - share) * low + share * high``; a share of 0 returns `low`.
 
     The square is convex, so the squared error of a blend is at most the weighted mean of its neighbours'
-    squared errors. It is therefore never larger than the larger of these two errors. The dependence of a
-    blend, however, may be larger than that of both neighbours.
+    squared errors. The error of a blend is therefore never larger than the larger error of its two
+    neighbours. The dependence of a blend, however, may be larger than that of both neighbours.
     """
     return low + share * (high - low)
 
@@ -136,7 +136,7 @@ def assess_curve(
         blend are computed from its predictions. The noise floors and the edge (the largest value that is not
         significant) of a blend are interpolated between its neighbours. The p-values of a blend are NaN,
         except the one of the verdict. The verdict compares the blend's values with the permutations of the
-        standard model, because the null distribution of ranks hardly depends on the model. The path of every
+        standard model, because the null distribution of ranks hardly depends on the model. The curve of every
         method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
@@ -249,7 +249,7 @@ class _BlendVerdicts:
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts, over all added splits, into the results (K, M, F) of the method's path."""
+        """Write the verdicts, over all added splits, into the results (K, M, F) of the method's curve."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
@@ -344,8 +344,8 @@ def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    The path of every method starts with the standard model. The result contains this model only once, from
-    `standard_of`.
+    The trade-off curve of every method starts with the standard model. The result contains this model only
+    once, from `standard_of`.
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]

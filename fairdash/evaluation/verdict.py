@@ -7,12 +7,12 @@ significant.
 The splits of a run share rows, so their results are not independent. Tests of single splits would often miss
 a link that a test of all rows detects. In the test of all splits, s is permuted once over all rows of the
 table, every split uses its test rows of the permuted column, and the statistic is the mean over the splits.
-For each permutation, the rows of a part are ranked by the permuted column. They then receive the part's own
-values of s in this order. A part therefore keeps its values of s, and a row that is in parts of several
-splits gets nearly the same value in all of them. Permutations exchange the values of s of whole groups of
-related rows over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In tables with more than
-20,000 rows, the verdict uses random signs instead of permutations: one sign per row or group, the same in all
-parts.
+For each permutation, the rows of a part are ranked by the permuted column. In this order, the rows then
+receive the part's own values of s. A part therefore keeps its values of s, and a row that is in parts of
+several splits gets nearly the same value in all of them. Permutations exchange the values of s of whole
+groups of related rows over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In tables with
+more than 20,000 rows, the verdict uses random signs instead of permutations: one sign per row or group, the
+same in all parts.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     p_value
-        P-value in [1 / (1 + B), 1]; with weights, the larger of two p-values. It is 1 if the predictions are
-        constant.
+        P-value in [1 / (1 + B), 1]; with weights, the larger of two p-values. The p-value is 1 if the
+        predictions are constant.
     by
         Index of the measure with the strongest evidence: the first measure with the smallest p-value.
     value
@@ -195,11 +195,11 @@ def is_link(p_value: float) -> bool:
 
 
 def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mark the points of a method's path that differ by more than noise, so that a line may connect them.
+    """Mark points of a method's curve that differ by more than noise, so that a line may connect them.
 
     The standard model is always marked. A later trained point is marked if its dependence is lower than that
-    of the last marked point by more than noise. This means that the difference exceeds 1.96 standard errors
-    and, for both points, the distance from the noise floor to the edge (the largest value that is not
+    of the last marked point by more than noise, that is, if the difference exceeds 1.96 standard errors and,
+    for both points, the distance from the noise floor to the edge (the largest value that is not
     significant). The standard error treats both points as independent, which is conservative, because they
     share their splits. With a single split, no standard error is known. A blend is marked if both
     neighbouring trained points are marked.

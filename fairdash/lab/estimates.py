@@ -161,8 +161,8 @@ def measures_of_pairs(
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
     """Compute every measure on K pairs (U, V); yield the completed share, the current step and a table.
 
-    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far. It
-    adds the column ``value``.
+    The table repeats the rows of `key`, one per pair, for every ``id`` and ``evaluation`` computed so far.
+    The table also has the column ``value``.
     """
     estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in measure_pairs(ids, u, v, published=published):

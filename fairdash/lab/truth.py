@@ -1,8 +1,8 @@
 """Exact dependence of a pattern with noise, by quadrature, and of bivariate normal distributions.
 
 This module also checks the proposition "Mutual Information vs χ²" of the supplement for bivariate normal
-distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). It also states that, because I ≤ log(1 + χ²),
-this bound is at most χ² if χ² ≥ t ≈ 0.345, and at least χ² otherwise.
+distributions. The proposition states that HGR² ≤ 1 − 2^(−2I). The proposition also states that, because I ≤
+log(1 + χ²), this bound is at most χ² if χ² ≥ t ≈ 0.345, and at least χ² otherwise.
 
 For a bivariate normal distribution, 1 + χ² = 1/(1 − ρ²), so that I = ½ ln(1 + χ²) nats, and all quantities
 are functions of χ² alone. With I in bits, 2^(−2I) = 1 − ρ². The bound then *equals* HGR² and is below χ² for

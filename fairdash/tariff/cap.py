@@ -66,8 +66,8 @@ def cap_premiums(
     Parameters
     ----------
     premiums : array, shape (n,)
-        Premiums of a tariff, above 0: total premiums, or premiums per unit of exposure. In the second case,
-        pass the exposures as `sample_weight`.
+        Premiums of a tariff, above 0: total premiums, or premiums per unit of exposure. For premiums per unit
+        of exposure, pass the exposures as `sample_weight`.
     existing : array, shape (n,)
         Today's premiums (existing premiums), above 0, in the same unit as `premiums`.
     max_change

@@ -1,8 +1,8 @@
 """Export of tables of relativities as CSV and XLSX, and import with exactly the same numbers and levels.
 
-A spreadsheet executes text that begins with =, +, - or @. It drops spaces at the start and end of a cell, and
-it cannot store control characters. These kinds of text are therefore stored as a backslash followed by a JSON
-string:
+A spreadsheet executes text that begins with =, +, - or @. A spreadsheet also drops spaces at the start and
+end of a cell, and cannot store control characters. Text that a spreadsheet would execute or change is
+therefore stored as a backslash followed by a JSON string:
 
 >>> _encoded("=1+1"), _encoded("city"), _decoded(_encoded("=1+1"))
 ('\\\\"=1+1"', 'city', '=1+1')

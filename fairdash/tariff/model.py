@@ -142,8 +142,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     claims_ : tuple of ndarray
         Number of training rows with a claim (y ≠ 0) for each value of each term; NaN for breakpoints.
     monotone_cost_ : DataFrame or None
-        Increase of the deviance due to `monotone`, or None without constraints. It is measured by
-        :func:`fairdash.tariff.monotone.monotone_cost` with up to three additional fits.
+        Increase of the deviance due to `monotone`, or None without constraints. The function
+        :func:`fairdash.tariff.monotone.monotone_cost` measures it with up to three additional fits.
     n_iter_ : int
         Number of steps of the GLM's fit plus number of steps of the optimiser for λ > 0.
     sensitive_names_ : tuple
@@ -164,8 +164,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     makes each premium the base times the fixed factors. If the fixed factors depend on s, the other factors
     offset it as far as possible. Fixed factors can make the tariff worse than equal premiums.
 
-    The fit runs on the CPU and takes seconds for 100,000 rows. It uses float64; only the optimiser for λ > 0
-    uses float32 if there are more rows than `penalty_rows`.
+    The fit runs on the CPU and takes seconds for 100,000 rows. The fit uses float64; only the optimiser for λ
+    > 0 uses float32 if there are more rows than `penalty_rows`.
 
     Examples
     --------

@@ -95,11 +95,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     share_without_s_ : float
-        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]. It is the R², without a
+        Share of the repair that ``predict(X)`` achieves without s, in [0, 1]. The share is the R², without a
         constant, of predicting the difference between repaired and original price from x. With a share of 0,
         x does not predict this difference, so ``predict(X)`` hardly changes the price. With a share of 1, s
-        is not needed. For trees, the share is measured on held-out rows. It is NaN for trees with fewer than
-        200 rows, for a price that needs no repair, and for networks.
+        is not needed. For trees, the share is measured on held-out rows. The share is NaN for trees with
+        fewer than 200 rows, for a price that needs no repair, and for networks.
 
     Notes
     -----

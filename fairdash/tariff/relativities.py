@@ -2,7 +2,7 @@
 
 With a log link, the premium is the base times one relativity per factor. With the identity link, the premium
 is the base plus one number of points per factor. The function :func:`rate` computes premiums from the table
-alone. It also accepts tables that a user has edited.
+alone. A user may have edited the table before.
 """
 
 from __future__ import annotations

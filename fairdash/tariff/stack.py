@@ -6,7 +6,7 @@ correlation favours premiums that differ greatly in a few rows and hardly differ
 have a low correlation with s, but predict worse than one premium for all customers. The default penalty is 0
 if all premiums are equal. As λ grows, this penalty first reduces differences between averages, then other
 dependence on s, and finally the remaining variance of the premium. `python -m benchmarks.tariff_rivals`
-compares the resulting tariffs with tariffs of simpler methods. The optimiser is L-BFGS. It minimises K smooth
+compares the resulting tariffs with tariffs of simpler methods. The optimiser, L-BFGS, minimises K smooth
 functions with the same number of variables at once, each with its own step length.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
@@ -187,9 +187,9 @@ class TariffStack:
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return value and gradient of λ Ψ plus a quadratic approximation of the GLM's objective.
 
-        The approximation is ‖z − z₀‖² / 2, where z₀ belongs to the GLM. It accounts for all rows, but value
-        and gradient are computed from the rows of Ψ only. The minimum is the starting point for the
-        optimiser.
+        The approximation is ‖z − z₀‖² / 2, where z₀ belongs to the GLM. This approximation accounts for all
+        rows, but value and gradient are computed from the rows of Ψ only. The minimum is the starting point
+        for the optimiser.
         """
         difference = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -1,9 +1,9 @@
 """Open and run a model's file in a separate process, with limits on memory and time.
 
 ``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file and
-then rows. It answers with a description of the file, with prices, or with an error message. Rows are sent as
-arrays, and answers as JSON and numbers. Pickles are not used. If the process ends early, the caller gets an
-error message.
+then rows. The process answers with a description of the file, with prices, or with an error message. Rows are
+sent as arrays, and answers as JSON and numbers. Pickles are not used. If the process ends early, the caller
+gets an error message.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Additional answer about a model: how a price changes if only one column changes.
 
 Such a change, with all other columns fixed, describes only the model. If columns are related, such customers
-may not exist. For each column, two mean prices are compared. In the first, the column has its values from the
-rows with the lowest s. In the second, it has its values from the rows with the highest s. If the column is s,
-its lowest and its highest values are compared. If the column is a proxy for s, the comparison shows the
-effect of its change from low to high s.
+may not exist. For each column, two mean prices are compared. The first is the mean price if the column has
+its values from the rows with the lowest s, the second if the column has its values from the rows with the
+highest s. If the column is s, its lowest and its highest values are compared. If the column is a proxy for s,
+the comparison shows the effect of its change from low to high s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """

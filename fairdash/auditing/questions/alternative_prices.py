@@ -127,7 +127,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Explain why question 8 has no premiums."""
+    """Explain why no alternative premiums are computed (question 8)."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -138,7 +138,7 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], lost_fit: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """Return the answer to question 8, then sentences that explain it."""
+    """Return the answer on alternative prices (question 8), then sentences that explain it."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())

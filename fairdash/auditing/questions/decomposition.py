@@ -220,7 +220,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; each of two pairs of points was selected on the other half of the rows."""
+    """State how much of the gap cost explains; each of two pairs of points was selected on the other half."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
@@ -345,7 +345,7 @@ def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], columns: 
 
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
-    """If all factors are constant, return the answer to question 1, which then also answers question 4."""
+    """If all factors are constant, return the answer on all rows, which then also holds among equals."""
     sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
         sentences=(f"{sentence} All rows are equal in the factors, so the answer to question 1 applies.",),

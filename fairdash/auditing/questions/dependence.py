@@ -95,7 +95,7 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 
 
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Answer question 1 in words, including the differences between classes."""
+    """Describe in words whether the price follows the attribute, with the differences between classes."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
     significant = each[each["p_value"] <= LEVEL]
     listed = ", ".join(
@@ -154,9 +154,9 @@ def top_price_share(
 ) -> tuple[pd.DataFrame, float] | None:
     """Return the share of rows, in [0, 1], among the highest 5 % of prices: along s with a band, and overall.
 
-    The share along s is a curve, fitted to an indicator in the same way as the price's curve. It needs no
-    bands of s. Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %.
-    The result is None if the overall share would exceed a fifth.
+    The share along s is a curve, fitted to an indicator in the same way as the price's curve. This curve
+    needs no bands of s. Rows with equal prices are all included or all excluded, so the overall share may
+    exceed 5 %. The result is None if the overall share would exceed a fifth.
     """
     limit = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     is_top = (table.price >= limit).astype(float)

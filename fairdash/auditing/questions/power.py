@@ -2,7 +2,7 @@
 the attribute.
 
 Simulation and extrapolation (SIMEX: Cook and Stefanski 1994) estimates the price's curve for an s measured
-without error. SIMEX adds errors of growing variance to s, and fits a curve for each variance. It then
+without error. SIMEX adds errors of growing variance to s, and fits a curve for each variance. SIMEX then
 extrapolates the trend to an s without error. The user states the reliability of s, Var(true s) ÷ Var(s).
 Errors are classical: normal around the true value, with the same variance everywhere, and equal in all rows
 of a policy.

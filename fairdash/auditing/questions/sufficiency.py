@@ -3,8 +3,9 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
 at price p. Y is the outcome, and L is the portfolio's loss ratio. A loading that is common to all prices is
 therefore not a bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a
-given price. b(p) does not depend on s. It measures autocalibration (Denuit, Michaelides and Trufin 2021): the
-fit at each price, not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
+given price. b(p) does not depend on s. The mean bias b(p) measures autocalibration (Denuit, Michaelides and
+Trufin 2021): the fit at each price, not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy`
+decomposes it.
 
 Prices are divided into bands of equal exposure, and each band is divided along s into cells of at least 20
 rows. b(p) is a straight line in p in each third of a band. Because of these lines, s is not a proxy for the

@@ -236,7 +236,7 @@ def _names_of_people(theme: Theme) -> list[Values]:
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Draw the adversary's value, a new estimator's value and the error against the steps of the game.
+    """Draw the adversary's value, a new estimator's value and the error by step of adversarial training.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def objectives_figure(
         Method whose models are drawn; if it has no models with λ > 0, such as “standard”, the first other
         method.
     chosen_lam
-        Weight λ of the marked stop.
+        Weight λ of the marked point.
     error, error_title, unit, of_average
         Arguments of :func:`fairdash.views.figures.front.front_without_marks`.
     """
@@ -149,7 +149,7 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """Draw panel k: the path of one objective, the noise floor, and the two models."""
+    """Draw panel k: the trade-off curve for one objective, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}

@@ -149,7 +149,7 @@ def front_without_marks(
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """Add marked points, such as the selected point, to the front.
+    """Add marked points, such as the selected point, to the figure of the Pareto front.
 
     Parameters
     ----------

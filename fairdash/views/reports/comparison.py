@@ -254,7 +254,7 @@ class Comparison:
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: ModelKey) -> ModelKey:
-        """Return the slider's stop at this point: a trained model, or a blend of two trained models."""
+        """Return the slider's position at this point: a trained model, or a blend of two trained models."""
         stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
         return next((stop for stop in stops if stop == point), THE_STANDARD)
 

@@ -74,7 +74,7 @@ class Front:
         Id of the objective, and name of the sensitive column, of a combination, or of all columns together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
-        Means over the splits with standard errors, one row per method, stop and measure
+        Means over the splits with standard errors, one row per method, slider position and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
         Values on the test rows of each split.
@@ -116,7 +116,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Return the front of one objective and one sensitive column, from the result of a run."""
+        """Return the Pareto front of one objective and one sensitive column, from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -159,7 +159,7 @@ class Front:
 
     @property
     def measures(self) -> list[str]:
-        """Ids of the measures that the front contains."""
+        """Ids of the measures that the Pareto front contains."""
         return [id for id in REGISTRY if id in self._measured]
 
     @property
@@ -207,7 +207,7 @@ class Front:
         return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return a measure's or an error's test values, one row per method and stop of the slider."""
+        """Return a measure's or an error's test values, one row per method and position of the slider."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -231,10 +231,11 @@ class Front:
     def opening(self) -> float:
         """Initial weight λ of the slider; it removes about half of the dependence above the noise floor.
 
-        The weight is computed from means of the first method on validation rows, for the default measure. It
-        is the trained weight that removes most nearly half of the excess if it removes between a third and
-        two thirds. Otherwise, it is the stop of the slider that removes most nearly half. If there are no
-        validation rows or no excess, it is the middle one of the trained weights, including 0.
+        The weight is computed from means of the first method on validation rows, for the default measure. The
+        initial weight is the trained weight that removes most nearly half of the excess, if it removes
+        between a third and two thirds. Otherwise, the initial weight is the position of the slider that
+        removes most nearly half. If there are no validation rows or no excess, the initial weight is the
+        middle one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
@@ -269,7 +270,7 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts for one sensitive column, by objective."""
+    """Return the Pareto fronts for one sensitive column, by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
@@ -279,7 +280,7 @@ def parse_point(front: Front, text: str) -> ModelKey:
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     key = ModelKey.parse(text)
     point = key if text == STANDARD else point_of(front, key.method, key.lam)
@@ -292,7 +293,7 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
@@ -309,7 +310,7 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
-    """Return the existing price and the front's points that are nearest to it, on the same test rows.
+    """Return the existing price and the nearest points of the Pareto front, on the same test rows.
 
     Returns
     -------
@@ -384,7 +385,7 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Return the ids of the measures that all fronts contain; the default of the first front comes first."""
+    """Return ids of measures that all Pareto fronts contain; the default of the first front comes first."""
     shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 

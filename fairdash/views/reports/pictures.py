@@ -61,7 +61,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
 
 
 def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return a figure of the front: all methods, other prices, the noise floor, and the points A and B."""
+    """Return a figure of the Pareto front: all methods, other prices, the noise floor, points A and B."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
     noise = replace(comparison, b=ModelKey(method, 0.0)).first_point_without_link
@@ -98,7 +98,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
-    """Return dependence and error of a point, which are its position in the figure of the front."""
+    """Return dependence and error of a point, which are its position in the figure of the Pareto front."""
     return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 

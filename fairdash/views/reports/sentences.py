@@ -30,7 +30,7 @@ _Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return True if the front shows only noise; only fronts of the deviance are checked.
+    """Return True if the Pareto front shows only noise; only fronts of the deviance are checked.
 
     Only noise means that the model predicts no better than the average, or has no dependence to reduce.
     """
@@ -369,7 +369,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     Parameters
     ----------
     times
-        Number of times that the holdout rows have been opened so far.
+        Number of times that the holdout rows have been used so far.
     names
         Display names of sensitive columns; a column without an entry is named by its header.
     """

@@ -173,7 +173,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
-    # The front is left out if it shows only noise.
+    # The Pareto front is left out if it shows only noise.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
@@ -268,7 +268,7 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the figure of the front, and how the chosen point, its name and the noise floor move."""
+    """Return the Pareto front's figure, and how the chosen point, its name and the noise floor move."""
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:

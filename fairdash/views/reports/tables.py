@@ -108,7 +108,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate error and dependence of the baselines, which the front shows beside the networks."""
+    """Tabulate error and dependence of the baselines, which the Pareto front shows beside the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [

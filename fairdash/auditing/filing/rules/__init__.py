@@ -1,8 +1,8 @@
 """Rules on the fairness of prices: one file for each rule with a template, and others.toml for other rules.
 
-Each file states which parts of a rule we read, where and when. It contains no quotations. Where a rule's text
-says what an audit can do, the file contains an id in braces. fairdash replaces this id by a sentence, which
-always agrees with the installed version.
+Each file states which parts of a rule we read, where and when, and contains no quotations. Where a rule's
+text says what an audit can do, the file contains an id in braces. fairdash replaces this id by a sentence,
+which always agrees with the installed version.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Interactive figures with a slider in the browser: script and styles for pages and reports.
 
 The script ends with ``mount({data, parentElement, setTriggerValue})``. This function draws the output of
-:mod:`fairdash.views.reports.stage` into the element ``.stage`` of `parentElement`. It returns a function that
-removes the drawing. The script uses D3; the folder ``d3/`` contains D3's modules, unchanged from npm.
+:mod:`fairdash.views.reports.stage` into the element ``.stage`` of `parentElement`. ``mount`` returns a
+function that removes the drawing. The script uses D3; the folder ``d3/`` contains D3's modules, unchanged
+from npm.
 """
 
 from __future__ import annotations
