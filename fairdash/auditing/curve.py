@@ -377,7 +377,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
         gram_with_steps = gram + kappa * basis.steps
-        # With generalised eigenvalues of P and the Gram matrix, each further λ needs only a division.
+        # With generalised eigenvalues of the penalty and the Gram matrix, each λ needs only a division.
         eigenvalues, vectors = eigh(basis.penalty, gram_with_steps)
         projected = (vectors.T @ moment) ** 2
         is_rough = eigenvalues > 1e-8 * eigenvalues.max()

@@ -315,7 +315,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return the index, with a fraction, at which dependence first falls to a value, or NaN if it never does.
+    """Return the interpolated index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5

@@ -138,8 +138,8 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     table
         Result of :func:`fairdash.evaluation.assess_predictions`. Diverged models are omitted.
     test_to_train
-        Number of test rows divided by the number of training rows. None means that it is computed from
-        `table`, which then needs both parts.
+        Number of test rows divided by the number of training rows. None computes this ratio from `table`,
+        which must then contain both parts.
 
     Returns
     -------

@@ -7,8 +7,8 @@ significant.
 The splits of a run share rows, so their results are not independent. Tests of single splits would often miss
 a link that a test of all rows detects. In the test of all splits, s is permuted once over all rows of the
 table, every split uses its test rows of the permuted column, and the statistic is the mean over the splits.
-For each permutation, the rows of a part are ranked by the permuted column. In this order, the rows then
-receive the part's own values of s. A part therefore keeps its values of s, and a row that is in parts of
+For each permutation, the rows of a part are ranked by the permuted column, and the part's own values of s are
+assigned to the rows in this order. A part therefore keeps its values of s, and a row that is in parts of
 several splits gets nearly the same value in all of them. Permutations exchange the values of s of whole
 groups of related rows over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In tables with
 more than 20,000 rows, the verdict uses random signs instead of permutations: one sign per row or group, the
@@ -73,7 +73,7 @@ def part_permutations(
         for b, rng in enumerate(generators):
             permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
-    # This gives the same result as by_rank. Marking positions in the whole table avoids a sort for each
+    # The permutations equal those of by_rank. Marking positions in the whole table avoids a sort for each
     # permutation.
     place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))

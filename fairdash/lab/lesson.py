@@ -199,7 +199,7 @@ def _place(age: float) -> float:
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
     """Return standardised rows (x, y) on the way from (u, v), at share 0, to (f(u), g(v)), at share 1.
 
-    The first rows belong to :data:`PEOPLE`: for each person, the row with the nearest age.
+    The first rows belong to the two people in :data:`PEOPLE`: for each person, the row with the nearest age.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
     people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]

@@ -162,7 +162,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     With fixed factors, no λ makes all premiums equal. If the fixed factors do not depend on s, a large λ
     makes each premium the base times the fixed factors. If the fixed factors depend on s, the other factors
-    offset it as far as possible. Fixed factors can make the tariff worse than equal premiums.
+    offset this as far as possible. Fixed factors can make the tariff worse than equal premiums.
 
     The fit runs on the CPU and takes seconds for 100,000 rows. The fit uses float64; only the optimiser for λ
     > 0 uses float32 if there are more rows than `penalty_rows`.
@@ -327,7 +327,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         -----
         UserWarning
             Raised if a cell has a level not seen in training, or is missing and no cell of its column was
-            missing in training. These cells are treated as the base.
+            missing in training. Such cells are treated as the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]

@@ -167,7 +167,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         sample_weight : array, shape (n,)
             Row weights; a row of weight 0 is left out.
         groups : array, shape (n,)
-            Group of each row, such as its policy; a fold contains all rows of a group or none.
+            Group of each row, such as its policy; all rows of a group are in the same fold.
 
         Raises
         ------

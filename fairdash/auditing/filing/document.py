@@ -145,7 +145,7 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
         Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
         Map of :data:`~fairdash.auditing.filing.document.FIELDS` to strings written by the user; the filing
-        marks a missing one for the user to write.
+        marks each missing string, which the user still has to write.
     command
         Command that reproduces the audit.
 

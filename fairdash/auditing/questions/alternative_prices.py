@@ -1,10 +1,10 @@
 """Questions 8 and 10: which other prices could be charged, and how does a second price compare?
 
-:mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. In question 10, both prices
-are audited on the same rows, folds and points. For each number, the difference between the prices is
-reported. Intervals of differences are paired. For curves, the interval uses each unit's contributions to the
-two numbers, and their difference. All other intervals come from a jackknife that leaves out a twentieth of
-the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models.premiums` computes the five alternative premiums (question 8). If there is a
+second price (question 10), both prices are audited on the same rows, folds and points. For each number, the
+difference between the prices is reported. Intervals of differences are paired. For curves, the interval uses
+each unit's contributions to the two numbers, and their difference. All other intervals come from a jackknife
+that leaves out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations

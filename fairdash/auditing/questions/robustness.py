@@ -78,7 +78,7 @@ def robustness_values(t: float, dof: float) -> tuple[float, float]:
 
 
 def _value(f: float) -> float:
-    # This equals (√(f⁴ + 4f²) − f²) / 2, but does not subtract two large numbers.
+    # The value equals (√(f⁴ + 4f²) − f²) / 2, but no large numbers are subtracted from each other.
     return 2 / (1 + math.sqrt(1 + 4 / f**2)) if f > 0 else 0.0
 
 

@@ -154,7 +154,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and their regression line.
 
-    The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
+    The first rows belong to the two people in :data:`fairdash.lab.lesson.PEOPLE`.
     """
     slope = float((x * y).mean())
     look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}

@@ -233,9 +233,9 @@ class Front:
 
         The weight is computed from means of the first method on validation rows, for the default measure. The
         initial weight is the trained weight that removes most nearly half of the excess, if it removes
-        between a third and two thirds. Otherwise, the initial weight is the position of the slider that
-        removes most nearly half. If there are no validation rows or no excess, the initial weight is the
-        middle one of the trained weights, including 0.
+        between a third and two thirds. Otherwise, the initial weight is that of the slider position that
+        removes most nearly half of the excess. If there are no validation rows or no excess, the initial
+        weight is the middle one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
