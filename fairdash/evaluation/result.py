@@ -208,7 +208,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Results of prices that use s, which are separate from the results of models that do not use s.
+    """Results of prices that use s; the results of models, which do not use s, are stored separately.
 
     Parameters
     ----------

@@ -197,12 +197,12 @@ def is_link(p_value: float) -> bool:
 def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     """Mark points of a method's curve that differ by more than noise, so that a line may connect them.
 
-    The standard model is always marked. A later trained point is marked if its dependence is lower than that
-    of the last marked point by more than noise, that is, if the difference exceeds 1.96 standard errors and,
-    for both points, the distance from the noise floor to the edge (the largest value that is not
-    significant). The standard error treats both points as independent, which is conservative, because they
-    share their splits. With a single split, no standard error is known. A blend is marked if both
-    neighbouring trained points are marked.
+    The standard model is always marked. A later trained point is marked if its dependence is below that of
+    the last marked point by more than noise. Two conditions define “more than noise”: the difference exceeds
+    1.96 standard errors and, for both points, the distance from the noise floor to the edge (the largest
+    value that is not significant). The standard error treats both points as independent, which is
+    conservative, because they share their splits. With a single split, no standard error is known. A blend is
+    marked if both neighbouring trained points are marked.
 
     Parameters
     ----------

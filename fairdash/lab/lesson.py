@@ -357,7 +357,7 @@ def payers_points(objective: str) -> pd.DataFrame:
 
 
 def payers_floor(objective: str) -> float:
-    """Return the limit of the noise floor on the page: the mean of the column ``edge`` over all weights.
+    """Return the upper limit of the noise floor that the page shows: the mean of ``edge`` over all weights.
 
     For all weights, ``edge`` estimates the same limit, from different permutations.
     """

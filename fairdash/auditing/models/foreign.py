@@ -225,8 +225,8 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # Without this, libraries would spend seconds on loading scikit-learn for estimators that are not
-        # used.
+        # With this entry, scikit-learn can't be imported. Libraries would otherwise spend seconds on loading
+        # it for unused estimators.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)

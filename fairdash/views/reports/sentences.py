@@ -173,7 +173,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
     """Return the test's p-value, and value and limit of a measure that agrees with the test.
 
-    If the test finds a link that the measure in view does not show, the text names a measure that shows it.
+    The text names another measure if the measure in view does not show the link that the test finds.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
     symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
