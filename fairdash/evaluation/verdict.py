@@ -5,9 +5,9 @@ splits. In addition, each measure has a separate test and an edge, which is the 
 significant.
 
 The splits of a run share rows, so their results are not independent. Tests of single splits would often miss
-a link that a test of all rows detects. In the test of all splits, s is permuted once over all rows of the
-table, every split uses its test rows of the permuted column, and the statistic is the mean over the splits.
-For each permutation, the rows of a part are ranked by the permuted column, and the part's own values of s are
+a link that a test of all rows detects. In the test of all splits, s is permuted over all rows of the table,
+and every split uses its test rows of the same permuted column. The statistic is the mean over the splits. For
+each permutation, the rows of a part are ranked by the permuted column, and the part's own values of s are
 assigned to the rows in this order. A part therefore keeps its values of s, and a row that is in parts of
 several splits gets nearly the same value in all of them. Permutations exchange the values of s of whole
 groups of related rows over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In tables with

@@ -81,12 +81,12 @@ class FitOptions:
         1 (or variance 1 for squared error).
     smooth
         Weight γ ≥ 0 of the squared second differences of a curve's values, added to the penalty with weight
-        α: one number for all columns, or a map of columns to γ, where γ is 0 for columns not in the map.
+        α. One number is for all columns. In a map of columns to γ, columns not in the map have γ = 0.
         ``"auto"`` uses the weights that :func:`fairdash.tariff.smoothing.choose_smooth` selects.
     monotone
-        Map of columns to constraints: +1 for a numeric column whose curve may only rise, −1 for a numeric
-        column whose curve may only fall, and for a category, its levels in an order in which their values may
-        only rise.
+        Map of columns to constraints. For a numeric column, +1 means that its curve may only rise, and −1
+        that it may only fall. For a category, the constraint is the order of levels in which values may only
+        rise.
     credibility
         Number K of artificial claims, at the claim frequency of the base, that every value with few claims
         gets (:mod:`fairdash.tariff.terms`); 0 adds no claims.

@@ -54,11 +54,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     """Repair the prices of a fitted or unfitted model, of a function, or in a column of X.
 
     The call ``predict(X, sensitive_features=s)`` computes the rank of each price among customers with the
-    same s, and replaces the price by the value with this rank in a distribution common to all customers (the
-    Wasserstein barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of
-    the repaired price ŷ* on x. This projection repairs a price only as far as x predicts the repair, which
-    may be very little (see `share_without_s_`). With ``projection="network"``, the dependence of prices
-    without s can be set to any level between that of the original price and the independence floor.
+    same s. The repaired price has this rank in a distribution common to all customers (the Wasserstein
+    barycentre). The call ``predict(X)`` does not use s; it returns the projection E[ŷ* | x] of the repaired
+    price ŷ* on x. This projection repairs a price only as far as x predicts the repair, which may be very
+    little (see `share_without_s_`). With ``projection="network"``, the dependence of prices without s can be
+    set to any level between that of the original price and the independence floor.
 
     Parameters
     ----------

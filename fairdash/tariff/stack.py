@@ -81,8 +81,8 @@ class TariffStack:
         Coefficients of the GLM, (P + 1,).
     options
         Options of the fit. If residuals are penalised and the tariff is balanced, the objective uses balanced
-        premiums, because with a log link, balancing multiplies the premiums by a factor and thereby changes
-        the dependence of residuals on s.
+        premiums. With a log link, balancing multiplies premiums by a factor, which changes the dependence of
+        residuals on s.
     offset
         Logarithm of each row's product of fixed relativities, (n,), or None if no relativity is fixed.
     shape

@@ -3,8 +3,8 @@
 Few claims contain little information. For example, a level with 124 policies and no claim would get a
 relativity near 0. A level with few claims therefore gets K additional artificial claims at the claim
 frequency of the base. If the model expects E claims at the level, the observed claims then have the weight E
-/ (E + K). On the scale of η, the additional claims correspond to a normal prior with variance 1 / K, that is,
-to a penalty of weight K / N on the squared coefficient if N is the number of all claims.
+/ (E + K). On the scale of η, the additional claims correspond to a normal prior with variance 1 / K. This
+prior is a penalty of weight K / N on the squared coefficient, where N is the number of all claims.
 
 >>> from fairdash.tariff.terms import LEVEL
 >>> level = Factor(column="zone", kind=LEVEL, cells=("A", "B"), base=0, shares=(0.9, 0.1))

@@ -58,9 +58,9 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
-    the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the columns of a
-    curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    the price first. The row contains shares of the mean price, the share of the outcome's variation explained
+    on held-out rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the
+    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
     ``premium_differences`` has one row per difference with its distribution over policies, in units of the
     price.
     """

@@ -315,8 +315,8 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
     """Return PD, the share of a price's variance that no price without proxy discrimination reproduces.
 
-    Prices without proxy discrimination are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1: the expected cost of a
-    policy, averaged over s with weights that do not depend on the policy's features (Lindholm, Richman,
+    Prices without proxy discrimination are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1. The expected cost of a
+    policy is averaged over s with weights that do not depend on the policy's features (Lindholm, Richman,
     Tsanakas and Wüthrich 2026).
 
     Parameters

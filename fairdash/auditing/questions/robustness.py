@@ -1,8 +1,8 @@
 """Robustness value: the strength that an omitted factor needs to explain away the conditional gap.
 
-The robustness value is defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
-39–67): a factor that explains this share of the residual variance of both the price and s, given the named
-factors, would explain the gap. To cover nonlinear links, s is replaced by the price's curve along s,
+The robustness value was defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
+39–67). A factor would explain the gap if it explained this share of the residual variance of both the price
+and s, given the named factors. To cover nonlinear links, s is replaced by the price's curve along s,
 estimated on the other half of the units. If this curve is a straight line, the value equals that of Cinelli
 and Hazlett.
 """
