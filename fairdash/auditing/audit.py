@@ -1,4 +1,4 @@
-"""Function ``fairdash.audit``, which answers the questions of an audit about a frame of prices."""
+"""The function ``fairdash.audit``, which answers an audit's questions about a table of prices."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
-#: Maximum number of audited rows: with 2,000,000 rows, the standard error of the mean price is less than a
+#: Maximum number of audited rows. With 2,000,000 rows, the standard error of the mean price is less than a
 #: thousandth of the price's standard deviation.
 MAX_ROWS = 2_000_000
 QUESTIONS_OF_BOTH_PRICES = frozenset(
     number for number, each in QUESTIONS.items() if each.needs == "candidate"
 )
 
-#: Tables in which the columns ``low`` and ``high`` are the ends of a band of s, not confidence limits.
+#: Tables whose columns ``low`` and ``high`` are the ends of a band of s, not confidence limits.
 _TABLES_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -83,10 +83,10 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Other columns may have missing cells: each answer leaves out the rows
-        with a missing cell in a column that the answer uses, and states how many rows it leaves out. If the
-        table has more than 2,000,000 rows, fairdash audits a random sample of 2,000,000 rows, which consists
-        of whole groups if `groups` is given.
+        group are left out and counted. Other columns may have missing cells. Each answer leaves out rows with
+        a missing cell in a column that it uses, and states their number. If the table has more than 2,000,000
+        rows, fairdash audits a random sample of at most 2,000,000 rows. If `groups` is given, the sample
+        consists of whole groups.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s. If
         there are several attributes, fairdash audits each attribute, then their combinations, and corrects
@@ -94,9 +94,9 @@ def audit(
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
         (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The model's
-        file is opened in a separate process, and pickles are never loaded. `price` is then the name for the
-        model's prices, by default “model price”. An additional answer describes the model: how each price
-        changes when only s or only one other column changes, and the mean price along each column.
+        file is opened in a separate process, and pickles are never loaded. The argument `price` is then the
+        name for the model's prices, by default “model price”. An additional answer describes the model: how
+        each price changes if only s, or only one other column, changes, and the mean price along each column.
     model_columns
         Input columns of the model, in order. By default, these are the columns that the model names or, if it
         names none, all columns.
@@ -110,7 +110,7 @@ def audit(
         Column with prices computed by the model's owner. A note states in how many rows these prices equal
         the prices that fairdash computes.
     customer
-        Label of the row whose price is explained by a comparison with rows of similar s and by the effect of
+        Label of a row. Its price is explained by a comparison with rows of similar s, and by the effect of
         each column. A `customer` requires a `model`.
     exposure
         Column of row weights, used in all means.
@@ -129,8 +129,8 @@ def audit(
         group counts as one independent unit.
     reliability
         Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. fairdash
-        corrects the direction gap and the curve for measurement error at each of these reliabilities, and at
-        1, 0.9, 0.7 and 0.5.
+        corrects the gap from the 10th to the 90th percentile, and the curve, for measurement error at each of
+        them, and at 1, 0.9, 0.7 and 0.5.
     max_gap
         Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions
@@ -147,8 +147,8 @@ def audit(
         Rating factors, numeric or categorical, used by the models of price and outcome. By default, every
         column without another role is a feature.
     coverage
-        One of the `features`, such as the kind of cover. A table shows the actual outcome, the expected
-        outcome and the gap at each level of this feature.
+        One of the `features`, such as the type of insurance cover. A table shows actual outcome, expected
+        outcome and gap for each level of this feature.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -211,8 +211,8 @@ def carry_out(
     origin
         Source of the frame, as the fields of :class:`~fairdash.auditing.schema.Origin`.
     progress
-        Function called before each step with the step's name and the share completed, in [0, 1]. To stop the
-        audit, the function raises :class:`~fairdash.errors.Cancelled`.
+        Function called before each step with the step's name and the share completed, in [0, 1]. The function
+        may raise :class:`~fairdash.errors.Cancelled` to stop the audit.
     model, model_columns, model_link, model_output, check_column, customer
         As in :func:`audit`.
     """
@@ -281,18 +281,18 @@ def _sample_rows(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tu
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # If the frame has no column `groups`, a later check raises an error that names this column.
+    # A missing column `groups` is reported by a later check, which names the column in its error.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Return the verdicts for each sensitive attribute and each combination of attributes (crossing).
+    """Return the verdicts for each sensitive attribute and each combination of attributes.
 
     The primary criterion is tested at 5 % in each direction, and Holm's method corrects these tests for the
-    number of attributes and crossings. A second correction by Holm's method covers the tests of all other
-    criteria.
+    number of attributes and combinations. The tests of all other criteria are corrected together, also by
+    Holm's method.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     tested = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
@@ -398,11 +398,11 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Add the results for further attributes and crossings (combinations) to the first attribute's result.
+    """Add the results for further attributes and their combinations to the first attribute's result.
 
     The overall verdict is "above" if the verdict of any result is "above". It is "below" if the verdicts of
-    all results are "below" and no crossing is missing (`is_whole`). Otherwise it is "undecided". The table
-    ``by_sensitive`` contains all verdicts.
+    all results are "below" and no combination of attributes is missing (`is_whole`). Otherwise, the overall
+    verdict is "undecided". The table ``by_sensitive`` contains all verdicts.
     """
     first, *others = results
     if not others:

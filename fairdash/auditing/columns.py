@@ -23,41 +23,43 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.text import amount, counted, few
 
-#: A text column counts as an identifier if it has more levels than this limit and than a tenth of the rows.
+#: A text column with more levels than this limit, and than a tenth of the rows, counts as an identifier.
 _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
 
-#: Minimum number of rows with a cost. With fewer rows, all costs may be in one of five folds or one half of
-#: the rows, and a model fitted on the other rows has no cost to learn from.
+#: Minimum number of rows with a cost. If fewer rows have one, these rows may all be in one fold or one half
+#: of the rows; a model fitted to the others then has no cost to learn from.
 _MIN_COSTS = 10
-#: Minimum of |mean price| ÷ mean |price|: shares of a mean near 0 are meaningless.
+#: Minimum of |mean price| ÷ mean |price|. If the mean is near 0, shares of the mean have no meaning.
 MIN_MEAN = 0.05
-#: Maximum distance between a rounded linear function and a straight line, in standard deviations.
+#: Maximum distance of a rounded linear function from a straight line, in standard deviations.
 _MAX_ROUNDING = 0.02
-#: Roles, with display names, whose values a feature must not reveal.
+#: Roles and their display names. A feature must not reveal the values of these columns.
 _ROLES_TO_HIDE = {
     "outcome": "outcome",
     "price": "price",
     "candidate": "second price",
     "expected_cost": "expected cost",
 }
-#: Line number of the first row in a file, after the header.
+#: Line number of a file's first row of data, which follows the header.
 FIRST_LINE = 2
-#: First words of notes that are shown before the verdict.
+#: First words of those notes that are shown before the verdict.
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
-#: Usual ratio of cost to price, and the limits outside which cost and price probably have different units.
+#: `_LOSS_RATIO`: usual ratio of cost to price. `_LOWEST`, `_HIGHEST`: outside these limits, cost and price
+#: probably have different units.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Pairs of units with their conversion factors. A ratio of cost to price suggests a pair if the ratio and the
-#: pair's factor differ by a factor of less than 2.5.
+#: Conversion factors of pairs of units. A pair is a likely explanation if the ratio of cost to price differs
+#: from its factor by a factor of less than 2.5.
 _UNIT_FACTORS = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _UNIT_FACTORS |= {"Hundredths and units of money": 100, "Units and thousands of money": 1000}
 _FACTOR_TOLERANCE = 2.5
-#: Maximum number of claims of one policy. If a column has a higher value, it contains amounts of money.
+#: Maximum number of claims of one policy. A column with a higher value contains amounts of money.
 _MAX_CLAIMS = 20
-#: Maximum of a value that may be the logarithm of a price: e^30 is about 10^13.
+#: Maximum value of the logarithm of a price; e^30 is about 10^13.
 _MAX_LOG = 30.0
-#: Range of slopes of ln price on ln exposure, and minimum correlation, at which prices seem to be totals.
+#: Prices seem to be totals if the slope of ln price on ln exposure is in the range `_TOTAL_SLOPES`, and the
+#: correlation is at least `_MIN_CORRELATION`.
 _TOTAL_SLOPES, _MIN_CORRELATION = (0.8, 1.2), 0.5
 
 
@@ -110,11 +112,11 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return two things: the names of the features to use, and notes.
+    """The result is the names of the features to use, and notes.
 
-    If the user named the features, all of them are used. Otherwise, a feature that reveals the outcome or a
-    price is left out, and so is a column of policy numbers. The notes name the features that reveal the
-    outcome or a price and, if the user named no group, the column of policy numbers.
+    If the user named the features, all of them are used. Otherwise, features that reveal the outcome or a
+    price are left out, and so is a column of policy numbers. The notes name the features that reveal the
+    outcome or a price. If the user named no group, they also name the column of policy numbers.
     """
     kept, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -205,7 +207,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
 
 
 def _is_linear_in(y: Array, x: Array) -> bool:
-    """Return whether y is a linear function of x in every row, up to rounding to cents or whole euros."""
+    """Return True if y is a linear function of x in every row, up to rounding to cents or whole euros."""
     if len(x) == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return len(x) > 0 and bool(np.ptp(x) == np.ptp(y))
     x_centred, y_centred = x - x.mean(), y - y.mean()
@@ -221,7 +223,7 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     """
     start, end = _shared_prefix_length(columns), _shared_prefix_length([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
-    # Names may share first letters by chance, so the common prefix must end at a separator.
+    # The common prefix must end at a separator, because names may share first letters by chance.
     cut = columns[0][:start]
     return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
@@ -234,7 +236,7 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes in the sensitive column, and the class names; add notes on merged
+    """Return the frame with class codes as sensitive column, and the class names; note merged
     classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
@@ -248,7 +250,7 @@ def with_codes(
 def probabilities_of(
     frame: pd.DataFrame, columns: Columns, rows: NDArray[np.bool_], notes: list[str]
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
-    """Return class probabilities (m, k) and known class codes (m,) of the m rows selected by `rows` (n,).
+    """Return class probabilities (m, k) and known class codes (m,) of the m rows that `rows` (n,) selects.
 
     Percentages are converted to shares. A row in which all probabilities are 0 counts as missing. A note
     reports each of these changes.
@@ -256,8 +258,8 @@ def probabilities_of(
     Raises
     ------
     DataError
-        There is only one column, a value is not a probability, or a row doesn't add up to 1. The error gives
-        the line numbers.
+        There is only one column, a value is not a probability, or the values of a row don't add up to 1. The
+        error gives the line numbers.
     """
     chosen = columns.probabilities
     if not chosen:
@@ -342,7 +344,7 @@ def _in_per_cent(share: float) -> str:
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Return notes on prices that are not above 0, or that grow with the exposure as totals would."""
+    """Return notes on prices that are not above 0, or that grow with the exposure like totals."""
     sentences = []
     if low := int((price <= 0).sum()):
         sentences.append(
@@ -381,7 +383,7 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 
 def _sum_tolerance(p: Array) -> float:
-    """Return how far the sum of a row of `p`, (n, k), may differ from 1 because its cells are rounded."""
+    """Return the largest difference from 1 of a row's sum in `p`, (n, k), that rounding can explain."""
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0

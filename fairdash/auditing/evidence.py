@@ -1,4 +1,4 @@
-"""Evidence of an audit: one zip with the report, the tables, and the plan that reproduces both.
+"""Evidence file of an audit: a zip with the report, the tables, and the plan that reproduces both.
 
 - report.html: a page for a committee, then the technical part. The report loads nothing from the network, and
   has no charts if plotly is not installed.
@@ -6,8 +6,8 @@
 - *.csv: one file for each table.
 - plan.json: the plan with thresholds, versions and seeds, and the SHA-256 of the input and of every file.
 
-Two zips have the same bytes if plan, rows, versions, processor and number of threads are the same. The zip
-contains no time except the time at which the plan was written.
+Two evidence files have the same bytes if plan, rows, versions, processor and number of threads are the same.
+The only time in the zip is the time at which the plan was written.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ from fairdash.utils.text import few, visible
 from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Maximum size of evidence in bytes, both zipped and unzipped: a hundred times the size of a large audit.
+#: Maximum size of an evidence file (zip) in bytes, zipped and unzipped: a hundred times the size of a large
+#: audit.
 LARGEST = 64 * 10**6
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
-    """Return the SHA-256 of the cells that an audit uses; the hash does not depend on the order of rows."""
+    """Return the SHA-256 of the cells that an audit uses; the order of rows does not change it."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
     needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
@@ -81,7 +82,7 @@ def processor() -> str:
 
 
 def command_of(result: Findings) -> str:
-    """Return the command that reproduces the evidence from its plan."""
+    """Return the command that reproduces an evidence file from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
     model = " --model MODEL" if "model" in result.origin else ""
     against = "" if result.since is None else " --against LAST.zip"
@@ -89,7 +90,7 @@ def command_of(result: Findings) -> str:
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
-    """Return a result as a zip; `files` maps file names to the contents of ``audit.json`` and the tables."""
+    """Return a result as a zip; `files` maps file names to contents (``audit.json`` and the tables)."""
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     columns, command = result.plan.columns, command_of(result)
     report = document(
@@ -139,7 +140,7 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
 
 
 def read_part(place: Path, name: str) -> bytes:
-    """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and check it by the plan's hash.
+    """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and compare it with its hash.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def _read_limited(place: Path) -> bytes:
 
 @contextmanager
 def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
-    """Convert any error that a foreign or altered file causes into a StorageError."""
+    """Raise a StorageError instead of any error that an unsuitable or altered file causes."""
     try:
         yield
     except FairdashError:
@@ -201,7 +202,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with its changes since `other`, a result or the path of a saved audit.
+        """Return this result with the changes since `other`, which is a result or the path of a saved audit.
 
         Returns
         -------
@@ -224,9 +225,9 @@ class AuditResult(Findings):
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and one CSV per table to a folder, or the complete evidence to a ``.zip``.
+        """Write ``audit.json`` and one CSV per table to a folder, or the evidence file to a ``.zip``.
 
-        Equal results give equal bytes (see :mod:`fairdash.auditing.evidence`).
+        Equal results give files with equal bytes (see :mod:`fairdash.auditing.evidence`).
 
         Raises
         ------
@@ -243,7 +244,7 @@ class AuditResult(Findings):
         return place
 
     def to_zip(self) -> bytes:
-        """Return the evidence as one reproducible zip: report, answers, tables and plan."""
+        """Return the evidence file, a reproducible zip with report, answers, tables and plan."""
         return packed(self, self.files())
 
     @classmethod

@@ -1,8 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
 Results are compared without access to their rows. Each number is a share of the mean price of its audit, so a
-uniform price increase is not drift. The audits count as independent samples: the half-width of a difference
-is the root of the sum of both squared half-widths, which is too large for audits of the same rows.
+uniform price increase is not drift. The audits count as independent samples. The half-width of a difference
+is the root of the sum of both squared half-widths; this is too large for audits of the same rows.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ IN_SHORT = {
     UNDECIDED: "not decided by these rows",
     NONE: "not asked, or a column is missing",
 }
-#: Kinds of points whose value is the mean of all rows below or above the curve's range.
+#: Points of these kinds are the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
-#: Names of the tables with changes since an earlier audit.
+#: Names of the tables that contain changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: Kinds of rows in the table of estimates: a criterion's gap, the test of independence, and other measures.
+#: Kinds of rows in the table of estimates: the gap of a criterion, a test of independence, or a measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
-#: Units of estimates: shares, mostly of the mean price, and amounts in units of the price.
+#: Units of estimates: a share (mostly of the mean price), or an amount in units of the price.
 SHARE, AMOUNT = "share", "price"
 _COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
 _WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
@@ -94,7 +94,7 @@ class Answer:
     sentence
         The answer with a number and its interval, or a statement of the missing input.
     more
-        Further sentences.
+        Explanations and details.
     tables
         Names of the tables that belong to the answer.
     """
@@ -107,7 +107,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Complete text of the answer: the sentence and the further sentences."""
+        """Complete text of the answer: the sentence, then explanations and details."""
         return " ".join((self.sentence, *self.more))
 
 
@@ -154,8 +154,8 @@ class Findings:
         Notes on rows that the audit left out or sampled.
     others
         Results for further sensitive attributes, and for each combination of attributes (crossing). With
-        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and
-        all other fields cover the first attribute.
+        several attributes, `verdict` and the table ``by_sensitive`` cover all attributes and combinations,
+        and all other fields cover the first attribute.
     origin
         Source of the table, and the hash of its rows, as :class:`~fairdash.auditing.schema.Origin`.
     made_with
@@ -197,7 +197,7 @@ class Findings:
 
     @cached_property
     def details(self) -> dict[str, dict[str, float]]:
-        """Numbers behind the verdicts, by criterion."""
+        """Estimates and p-values behind the verdicts, by criterion."""
         by_criterion: dict[str, dict[str, float]] = {}
         rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
         columns = ["measure", "quantity", "value", "p"]
@@ -207,12 +207,12 @@ class Findings:
 
     @property
     def units_remark(self) -> str:
-        """Note, shown before the verdict, that units or the model's prices seem to differ; "" without one."""
+        """Note before the verdict that units, or the model's prices, seem to differ; "" if there is none."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property
     def along(self) -> tuple[Self, ...]:
-        """Results for each sensitive attribute, in the user's order, and for each crossing."""
+        """Results for each sensitive attribute, in the user's order, then for each combination of them."""
         if not self.others:
             return (self,)
         tables = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
@@ -223,7 +223,7 @@ class Findings:
 
     @property
     def decisive(self) -> Self:
-        """Result that decides the overall verdict: the first result with that verdict."""
+        """Result that decides the overall verdict: the first result that has this verdict."""
         return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
 
     @property
@@ -246,7 +246,7 @@ class Findings:
 
     @property
     def every_note(self) -> tuple[str, ...]:
-        """Notes of the results for all attributes and crossings, without duplicates."""
+        """Notes of the results for all attributes and their combinations, without duplicates."""
         return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
@@ -265,7 +265,7 @@ class Findings:
             yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as numbers, texts, lists and dicts for JSON, with None for unknown values."""
+        """Return the result as numbers, strings, lists and dicts for JSON, with None for unknown values."""
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
@@ -317,7 +317,7 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """Return a sentence on the primary gap and a sentence on its verdict, from a `row` of the verdicts."""
+    """Return two sentences, on the primary gap and on its verdict, from a `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
@@ -338,11 +338,11 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     Returns
     -------
     Drift, dict of frames
-        ``moved``: one row per criterion (for each attribute and crossing) and per measure with an interval in
-        both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
-        verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value, low,
-        high, kind. If the true curves are equal, the band from low to high contains 0 everywhere in 95 % of
-        samples.
+        ``moved``: one row per criterion (for each attribute and combination) and per measure with an interval
+        in both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before
+        and verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value,
+        low, high, kind. If the true curves are equal, the band from low to high contains 0 everywhere in 95 %
+        of samples.
 
     Raises
     ------
@@ -389,7 +389,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return the difference of the curves at the points of `now` within the range of `before`."""
+    """Return the difference of two curves at the points of `now` that are in the range of `before`."""
     parts, columns = [], ("value", "low", "high")
     for kind, shared in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -399,7 +399,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
                 key: np.interp(shared["at"], other["at"], other[key] / before.mean_price) for key in columns
             }
         else:
-            # Each level is compared with the same level, and each tail with the same tail.
+            # A level is compared with the same level, and a tail with the same tail.
             level = "class" if "class" in shared and "class" in other else "at"
             keys = [level] if kind == "level" else ["kind"]
             shared = shared.merge(other, on=keys, suffixes=("", "_before"))
@@ -416,7 +416,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return one row per criterion of each attribute and crossing, and per measure that has an interval in
+    """Return one row per criterion of each attribute and combination, and per measure with an interval in
     both audits."""
     keys = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
@@ -430,7 +430,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "before": was,
         "now": value,
         "difference": moved,
-        # Each limit of a change combines the lower side of one interval with the upper side of the other.
+        # Each limit of a change combines the lower limit of one audit with the upper limit of the other.
         "ci_low": moved - np.hypot(value - low, was_high - was),
         "ci_high": moved + np.hypot(high - value, was - was_low),
         "verdict_before": both["verdict_before"],
@@ -440,7 +440,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Return the gaps of all attributes and crossings, and the first attribute's measures, with titles."""
+    """Return the gaps of all attributes and combinations, and the first attribute's measures, with titles."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
         attribute_gaps, suffix = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""

@@ -1,4 +1,4 @@
-"""Schemas that validate imported evidence: the fields of audit.json and plan.json, and every table."""
+"""Schemas that validate imported evidence files: the fields of audit.json and plan.json, and every table."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.utils.records import from_plain
 
-#: Version of plan.json.
+#: Version of the format of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Maximum number of entries in a list. It is enough for the levels of all columns of millions of rows.
+#: Maximum number of entries in a list, which is enough for all levels of the columns of millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Kind of a column by the suffix of its name. A column without a suffix has numbers; “%” marks a share.
+#: Kinds of columns, by the suffix of the name: a column without a suffix contains numbers, and “%” marks a
+#: share.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
@@ -102,11 +103,12 @@ def _declared(columns: str) -> dict[str, Column]:
     return kinds
 
 
-#: Columns of each table. A table with a row per class usually has one more column, with the class names.
+#: Columns of each table. A table with one row per class usually has an additional column with the names of
+#: the classes.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
-#: Columns of each table that are shares, to be shown in per cent.
+#: Columns of each table that contain shares. They are shown in per cent.
 SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {name: tuple(re.findall(r"(\w+)%", columns)) for name, columns in _COLUMNS.items()}
 )
@@ -185,7 +187,7 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])
-    # A crossing may be missing, because some crossings have too few rows for a verdict.
+    # A combination of attributes may be missing, because some have too few rows for a verdict.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
     for each in (content_read, *content_read.others):

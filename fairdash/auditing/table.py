@@ -1,12 +1,12 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
-original order. Folds are pseudo-random. A row's fold depends on its policy or, without policies, on its
-attribute, its exposure and its number among rows with equal attribute and exposure.
+Rows are sorted by the sensitive attribute, then by their content. Results therefore do not depend on the
+original order of the rows. Folds are pseudo-random. A row's fold depends on its policy. Without policies, it
+depends on the row's attribute, on its exposure, and on its number among rows in which both are equal.
 
 A row must have a price, an attribute, an exposure and, if rows are grouped, a policy. Other cells may be
-missing. Each question uses the rows without a missing cell in the columns that the question needs
-(:meth:`AuditTable.on`), and no other column affects the order or the folds of these rows.
+missing. Each question uses the rows without a missing cell in the columns that it needs
+(:meth:`AuditTable.on`). No other column affects the order or the folds of these rows.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from fairdash.utils.text import amount, counted, few, percent, with_unit
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
+#: Minimum number of rows (or of policies, if rows are grouped) for reliable intervals.
 FEWEST = 100
-#: Optional roles in their order as sort keys. A second price is the last key, even if it is audited alone.
+#: Optional roles in their order as sort keys. A second price comes last, even if it is audited alone.
 _SORT_ROLES = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
@@ -68,12 +68,12 @@ class AuditTable:
     units : (n,) array
         Number of each row's independent unit, from 0 to U − 1. A unit is a policy, or a row.
     deal : (n,) array
-        Uniform number in [0, 1) of each row's unit, which decides the unit's fold and does not depend on
-        outcomes.
+        Uniform number in [0, 1) for each row's unit. This number determines the unit's fold and does not
+        depend on outcomes.
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
-        Sort key among rows with equal s and exposure: the first price, even if the second price is audited.
+        Sort key of rows with equal s and exposure: the first price, even in an audit of the second price.
     fold_seed
         Seed of the folds.
     columns
@@ -81,7 +81,7 @@ class AuditTable:
     notes
         Sentences on the rows that the audit left out, with reasons.
     probabilities : (n, k) frame
-        Class probabilities by class name. Each row adds up to 1 or is missing. The frame may have no columns.
+        Class probabilities by class name. Each row adds up to 1 or is missing. The frame may be empty.
     known : (n,) array
         Index of the true class among `probabilities`, −1 if unknown.
     classes
@@ -126,7 +126,7 @@ class AuditTable:
 
     @property
     def share(self) -> Array:
-        """Share of the total exposure that each row has, (n,)."""
+        """Each row's share of the total exposure, (n,)."""
         return self.weight / self.weight.sum()
 
     def mean(self, values: Array) -> float:
@@ -138,7 +138,7 @@ class AuditTable:
         return np.asarray(np.bincount(self.units, weights=values), dtype=float)
 
     def error(self, values: Array) -> float:
-        """Return the standard error of the sum of values (n,), with units as independent draws."""
+        """Return the standard error of the sum of values (n,); units are independent draws."""
         unit_sums = self.per_unit(values)
         return float(np.sqrt(unit_sums @ unit_sums))
 
@@ -182,7 +182,7 @@ class AuditTable:
 
     @property
     def a_unit_of_exposure(self) -> str:
-        """Phrase with the unit of exposure, in full for the first use in a text."""
+        """Phrase with the unit of exposure, written in full for its first use in a text."""
         return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
 
     @property
@@ -201,7 +201,7 @@ class AuditTable:
         return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_] | Index) -> AuditTable:
-        """Return the rows that a mask (n,) selects, or the rows with the given numbers in this order."""
+        """Return the rows that a mask (n,) selects, or rows with given numbers in the given order."""
         part: dict[str, Any] = {
             name: values.iloc[rows] if isinstance(values, pd.DataFrame) else values[rows]
             for name, values in vars(self).items()
@@ -210,13 +210,13 @@ class AuditTable:
         return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
     def sampled(self, most: int) -> AuditTable:
-        """Draw whole units with about `most` rows in total, and rescale `deal` to [0, 1)."""
+        """Draw whole units with about `most` rows in total, and rescale the numbers `deal` to [0, 1)."""
         share = min(1.0, most / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
 
     def on(self, roles: Collection[str]) -> AuditTable:
-        """Return the rows without missing cells in these optional roles; no other role affects their order.
+        """Return the rows without missing cells in optional roles; other roles don't affect their order.
 
         Raises
         ------
@@ -277,14 +277,14 @@ class AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
         Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. The cap
-        limits each outcome before any division by exposure, and a note gives the amount removed.
+        limits each outcome before any division by exposure. A note states the amount removed.
 
         Raises
         ------
         OptionError
             A column does not exist, or has two roles.
         DataError
-            A column is unsuitable for its role (the error gives the lines), there are too few rows, or the
+            A column is unsuitable for its role (the error names the lines), there are too few rows, or the
             mean price is not above 0.
         """
         check_names(frame, columns)
@@ -358,7 +358,7 @@ class AuditTable:
             **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
-            # Units are numbered in row order, so without groups a row's unit is its position.
+            # Units are numbered in row order. Without groups, a row's unit is therefore its position.
             units=pd.factorize(units[order])[0],
             deal=_random_numbers(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
@@ -396,7 +396,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Remove the rows of tables that describe groups too small to be shown, judged by the column ``rows``."""
+    """Remove rows of tables whose groups are too small to be shown, according to the column ``rows``."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -417,7 +417,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
-    """Return the error for too few rows, with the notes on rows left out, which are the usual reason."""
+    """Return the error for too few rows, with the notes on rows left out, the usual reason for it."""
     sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
@@ -437,8 +437,8 @@ def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Arr
     """Return pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) applied
     to key, seed and, with `within`, the row's number among equal keys.
 
-    Although outcomes may decide the order of rows with equal keys, the random numbers are independent of
-    outcomes, because each row number gives a new random number.
+    Outcomes may determine the order of rows with equal keys. The random numbers are independent of outcomes
+    nevertheless, because each row number gives a new random number.
     """
     mixed = keys ^ np.uint64(seed)
     if within:

@@ -1,4 +1,4 @@
-"""Comparison of methods' errors at equal dependence, by measures of dependence that no method minimises."""
+"""Comparison of methods' errors at equal dependence; no method minimises the measures of dependence used."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ from fairdash.utils.rounding import SINGLE, settled
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: A function of λ returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: Function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
-#: Levels of dependence, as shares of the standard network's, at which the methods' errors are compared.
+#: Levels of dependence at which the errors of the methods are compared, as shares of the standard network's
+#: dependence.
 LEVELS = (0.75, 0.5, 0.25)
-#: Ids of the measures of dependence that compare the methods.
+#: Ids of the measures of dependence by which methods are compared.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: Name of a measure: the largest minus the smallest of the average predictions in ten bands of s.
+#: Name of the measure “largest minus smallest average prediction in ten bands of s”.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
-#: Suffix of the names of measures for all sensitive columns jointly, if there are several columns.
+#: Suffix of the name of a measure that uses all sensitive columns jointly.
 JOINT = "_joint"
-#: Default weights for a method that has no attribute ``lams``.
+#: Weights λ for a method without an attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: Number of weights λ above 0 that a trial training (pilot) finds for a registered method.
+#: Number of weights λ above 0 that trial trainings find for a registered method.
 N_LAMS = 6
 _PERMUTATIONS = 20
 _PARTS = ("validation", "test")
@@ -77,7 +78,7 @@ def compare_methods(
     progress
         Function that receives the name of each method before its training.
     lams
-        Weights λ of the methods that need no search for weights, in ascending order and without 0.
+        Weights λ, in ascending order and without 0, for methods whose weights are not searched for.
     truth
         Expected target of each row, (n,), if it is known from a simulation. The error on test rows then
         refers to this expected target.
@@ -87,9 +88,9 @@ def compare_methods(
     DataFrame, one row per method, weight and split
         Columns ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's
         loss), ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the
-        search for weights), ``needs_s``, and for each measure the value minus its floor on validation and
-        test rows, such as ``gap_validation``. If there are several sensitive columns, further columns contain
-        joint measures, such as ``gap_joint_test``.
+        search for weights), ``needs_s``, and for each measure the value minus its noise floor on validation
+        and test rows, such as ``gap_validation``. If there are several sensitive columns, further columns
+        contain joint measures, such as ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -128,7 +129,7 @@ def compare_methods(
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that accept these sensitive columns; tariffs need a log link."""
+    """Return the ids of fair methods that accept these sensitive columns; tariffs also need a log link."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, entry in METHODS.items() if entry.penalty and (entry.multivariate or not several)]
     rivals = [name for name, entry in RIVALS.items() if entry.multivariate or not several]
@@ -150,7 +151,7 @@ def _method_named(name: str) -> str | Factory:
 
 @dataclass(frozen=True)
 class _PreparedSplits:
-    """Splits of a plan, and for each split the tuned settings and the predictions of the standard network."""
+    """Splits of a plan, with the tuned settings and the standard network's predictions for each split."""
 
     dataset: Dataset
     plan: Sweep
@@ -174,7 +175,7 @@ class _PreparedSplits:
         return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
-        """Return the plan of a method, with the given weights λ or with weights that a pilot run selects."""
+        """Return the plan of a method, with the given weights λ or with weights that trial trainings find."""
         methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
         plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
         if lams is not None:
@@ -231,7 +232,7 @@ def _fit(
 class _Evaluator:
     """Measure the error and the dependence of models on the splits of a data set.
 
-    All models share the floors of the standard network, because the distribution of ranks is the same.
+    All models share the noise floors of the standard network, because the distribution of ranks is the same.
     """
 
     def __init__(self, dataset: Dataset, plan: Sweep, work: _PreparedSplits, truth: Array | None) -> None:
@@ -242,7 +243,8 @@ class _Evaluator:
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
-        #: Sensitive columns of each measure; the largest value over the columns is the result.
+        #: Each measure is computed for these sensitive columns; its result is the largest value over the
+        #: columns.
         self._columns_of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [cell.codes[:, None].astype(float) for cell in crossings_of(dataset.sensitive).values()]
@@ -279,7 +281,7 @@ class _Evaluator:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows of cells that are too small belong to no group and are left out.
+            # Rows of cells that are too small belong to no group, so they are left out.
             grouped = groups >= 0
             return _gaps(u[:, grouped], groups[grouped], weight[grouped], self._seed)
         measure = REGISTRY[name]
@@ -297,7 +299,7 @@ class _Evaluator:
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
         pairs = pairs_of(u)
-        # Constant predictions have dependence 0 and floor 0.
+        # Constant predictions have dependence 0 and noise floor 0.
         return estimator.values(pairs) - np.where(pairs.varying(), self._floors[key], 0.0)
 
 
@@ -315,7 +317,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return the fractional index at which dependence first falls to a value, or NaN if it never does.
+    """Return the interpolated index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -366,8 +368,7 @@ def _errors_at_levels(
         if f"{reading}_test" not in of_method or of_method[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Validation and test rows of all splits are used, because the test rows of a few splits may not
-        # suffice.
+        # Validation and test rows of all splits are used, because a few splits may have too few test rows.
         values = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(values, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         has_link = bool(on_validation > 0 and not low <= 0)
@@ -376,7 +377,7 @@ def _errors_at_levels(
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
-                    # If dependence does not exceed noise, there is nothing to reduce, and no level can be
+                    # If dependence is not larger than noise, there is nothing to reduce, so no level can be
                     # reached.
                     target = level * on_validation if has_link else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), target)
@@ -399,7 +400,7 @@ def _errors_at_levels(
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
     """Return the mean of finite values over splits and its 95 % interval, by name, or NaN for no values.
 
-    The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
+    The interval takes into account that splits share rows (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
     fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)

@@ -27,8 +27,8 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Number of groups of the sensitive column whose averages define the gap, and number of permutations for the
-#: floor of the gap.
+#: `TENTHS`: number of groups of the sensitive column; the gap is between their averages. `ORDERS`: number of
+#: permutations for the noise floor of the gap.
 TENTHS, ORDERS = 10, 20
 
 
@@ -47,15 +47,15 @@ def cap_cost(
 ) -> pd.DataFrame:
     """Return test results of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
-    The test rows of each split form a separate portfolio. One factor scales today's prices so that their
-    total equals the income from the new premiums, because a relative change that is equal for all customers
-    does not concern the tariff. The cap leaves this income unchanged. Neither the scaling nor the cap uses
-    claims.
+    The test rows of each split form a separate portfolio. Today's prices are multiplied by one factor, so
+    that their total equals the income from the new premiums. A relative change that is equal for all
+    customers does not concern the tariff. The cap leaves this income unchanged. Neither the scaling nor the
+    cap uses claims.
 
     Parameters
     ----------
     dataset
-        Data set whose column `prediction` is today's price.
+        Data set whose `prediction` is today's price.
     predictions
         Premiums (J, n), one row per split; only the premiums of the split's test rows are used.
     max_change
@@ -118,7 +118,7 @@ def cap_cost(
         pairs = np.stack([all_premiums[j] for all_premiums in by_name.values()])
         figures, _ = judge.figures(pairs, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
-            # The tolerance keeps a change of exactly the limit from counting as an excess.
+            # With this tolerance, a change equal to the limit is not counted as above the limit.
             exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}
@@ -137,7 +137,7 @@ def _gaps(
     objective: str,
     random_state: int,
 ) -> pd.DataFrame:
-    """Return ``gap`` and ``gap_floor`` of each of the premiums (J, n) in `kept`."""
+    """Return the gap and its noise floor for each of the premiums (J, n) in `kept`."""
     s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
     weight = dataset.row_weight
     tenths = quantile_groups(s, TENTHS)

@@ -1,4 +1,4 @@
-"""Confirmation of a selected model on holdout rows by one test, and the number of uses of these rows."""
+"""Confirmation of a selected model: one test on holdout rows, and a count of the uses of these rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Numbers of permutations for the test and for the floor.
+#: `N_PERMUTATIONS`: number of permutations for the test. `N_FOR_FLOOR`: number of permutations for the noise
+#: floor.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 
@@ -43,7 +44,7 @@ class Link:
         p-value is valid, because the rows were not used to train or select the model. The classes of an
         attribute share one test and one p-value.
     attribute
-        Name of the attribute, if the column is one of several classes of an attribute; otherwise empty.
+        Name of the attribute if the column is one of its classes; otherwise empty.
     """
 
     column: str
@@ -95,12 +96,12 @@ class Confirmation:
 
     @property
     def finds_link(self) -> bool:
-        """Return whether the test finds a link at the 5 % level."""
+        """Return True if the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property
     def is_first(self) -> bool:
-        """Return whether this is the first use of the holdout rows; later uses are no confirmation."""
+        """Return True for the first use of the holdout rows; later uses do not confirm a model."""
         return self.number == 1
 
     @property
@@ -109,7 +110,7 @@ class Confirmation:
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, point: ModelKey, *, objective: str) -> bool:
-        """Return whether the result belongs to this point; λ = 0 is the standard model for every method."""
+        """Return True if the result belongs to this point; for every method, λ = 0 is the standard model."""
         same = self.point == point or (self.point.is_standard and point.is_standard)
         return same and self.objective == objective
 
@@ -131,7 +132,7 @@ def confirm_point(
     aside
         Holdout rows, and predictions for them by models of all other rows.
     method, lam
-        Method, and a trained weight λ or the λ of a blend of two neighbouring models, as in
+        Method, and weight λ: a trained weight, or the λ of a blend of two neighbouring models, as in
         :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.

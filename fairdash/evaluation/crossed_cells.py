@@ -1,10 +1,11 @@
-"""Cells, which combine several sensitive attributes, and products that represent their interaction.
+"""Cells that combine several sensitive attributes, and products of ranks that represent their interaction.
 
-A crossing combines attributes: each of its cells is one combination of classes and bands. Numbers are divided
-into bands of about equal exposure, and classes are used unchanged. The bands of an attribute depend only on
-the attribute and not on the price, and the order of the attributes does not change the cells. All numeric
-attributes of a crossing have the same number of bands, so that there are at most 25 cells, with 40 rows or
-policies on average. Crossings of classes may have 50 cells.
+A crossing combines attributes, such as age and sex. Each of its cells is one combination of their classes or
+bands. Numbers are divided into bands of about equal exposure, and classes are used unchanged. The bands of an
+attribute depend only on the attribute and not on the price, and the order of the attributes does not change
+the cells. All numeric attributes of a crossing have the same number of bands. The number aims at no more than
+25 cells, and at no fewer than 40 rows or policies per cell on average. Combinations of classes may have up to
+50 cells.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of cells that combine bands of numbers, and intended mean number of rows or policies per
-#: cell.
+#: `_MAX_IN_BANDS`: maximum number of cells if bands of numbers are combined. `_AIM`: intended mean number of
+#: rows or policies per cell.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Maximum number of cells that combine classes; unlike bands of numbers, classes cannot be made wider.
+#: Maximum number of cells if only classes are combined. It is larger, because classes cannot be made wider,
+#: unlike bands of numbers.
 MAX_CELLS = 50
-#: Numbers of digits in the names of bands; the first number with which all names differ is used.
+#: Numbers of significant digits to try for the names of bands. The first one with which all names differ is
+#: used.
 _DIGITS = (4, 6, 9, 17)
 
 
@@ -48,11 +51,11 @@ class Cells:
     names
         Names of the cells in order.
     places : frame, one row per cell
-        Columns ``sensitive`` (the first attribute), ``band`` (its band in the cell), ``middle`` (the middle
-        of this band), ``other`` (the other attributes) and ``group`` (their groups in the cell). For merged
-        cells, band and group are “all others”.
+        Columns of each cell: ``sensitive`` (the first attribute), ``band`` (its band), ``middle`` (the middle
+        of this band), ``other`` (the other attributes) and ``group`` (their groups). For merged cells, band
+        and group are “all others”.
     note
-        Sentence about merged cells, which is empty if no cells are merged.
+        Sentence about merged cells; empty if no cells are merged.
     """
 
     codes: Array
@@ -101,7 +104,7 @@ def cells_of(
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
-    # In the order of the cells, the groups of the first attribute vary fastest.
+    # The groups of the first attribute vary fastest in the order of the cells.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     used, code = np.unique(code, return_inverse=True)
     counts = np.bincount(code, minlength=len(used))
@@ -148,16 +151,15 @@ def cells_of(
     return Cells(codes=codes, names=tuple(labels), places=places, note=note)
 
 
-#: Name of all sensitive columns together on pages and in commands. In tables, the column name of all columns
-#: together is empty.
+#: Name of all sensitive columns together, on pages and in commands. In tables, this name is replaced by an
+#: empty column name.
 TOGETHER = "all together"
-#: Maximum number of attributes for which crossings are made, because more attributes would give too many
-#: crossings.
+#: Maximum number of attributes whose pairs are combined. More attributes would have too many pairs.
 _MAX_ATTRIBUTES = 3
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Map names like “age × sex” to products of centred ranks, for each pair of up to three attributes.
+    """Map names such as “age × sex” to products of centred ranks, for each pair of up to three attributes.
 
     Dependence on such a product is dependence on the combination of the attributes. If both attributes are
     numeric or have two classes, there is one column with this name; more classes give several columns.
@@ -178,7 +180,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
-    """Return the cells of each pair of two or three attributes; other numbers of attributes give no cells.
+    """Return the cells of each pair of two or three attributes; one attribute or more than three have none.
 
     The bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
@@ -191,7 +193,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 
 def _pairs(columns: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Map the name of each crossing to its two attributes; one attribute or too many give an empty map."""
+    """Map each pair's name to its two attributes; with one attribute or too many, the map is empty."""
     if len(columns.columns) > _MAX_ATTRIBUTES:
         return {}
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, columns), 2)}
@@ -203,7 +205,7 @@ def _cells(columns: pd.DataFrame, pair: tuple[str, str]) -> Classes:
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
-    """Map each choice (a column, a crossing, all columns) to the column name in a table of dependence."""
+    """Map each choice (one column, a pair, all columns) to the column name in a table of dependence."""
     columns_present = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
@@ -213,7 +215,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing, of the first crossing for all columns, or None for one column."""
+    """Return the cells of a pair of attributes, of the first pair for all columns, or None for one column."""
     if view in sensitive:
         return None
     columns = one_column_each(sensitive)
@@ -222,7 +224,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 
 def crossing_name(names: Sequence[str]) -> str:
-    """Return the name of a crossing of attributes.
+    """Return the name of a combination of attributes.
 
     >>> crossing_name(["age", "sex"])
     'age × sex'

@@ -1,4 +1,4 @@
-"""Execution of a sweep's plan: training, assessment under both objectives, blends and reference prices."""
+"""Execution of a sweep: training, assessment under both objectives, blends and reference prices."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from fairdash.training.splits import Split, require_varied_target, undefined_in_
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
-#: Numbers of permutations for a floor: in a preview, and in a preview of a table with many rows or of a
-#: sample from a table that was slow to read. With 19 permutations, a p-value of 5 % is just possible.
+#: Permutations for a noise floor in a preview; `SAMPLE_PERMUTATIONS` if the table has many rows or was slow
+#: to read. With 19 permutations, a p-value of 5 % is just possible.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
-#: Measures of a preview with tariffs, which uses all rows but only a few measures to save time.
+#: Measures in a preview with tariffs: few, because such a preview uses all rows.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: Maximum number of rows up to which reference prices are computed, because reference prices require five
-#: more models per split.
+#: Reference prices are computed for at most this number of rows, because they require five more models per
+#: split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def execute_sweep(
     references
         Whether to train reference prices, which use s, if the table is suitable.
     is_preview
-        Whether to compute only results that take seconds: less precise floors, no floors for baselines, and
+        Whether to compute only results that take seconds: less precise noise floors, none for baselines, and
         no importance, references, tariffs or models for a confirmation.
     share
         Share of the rows to use, above 0 and at most 1; the rows are drawn at random.
@@ -127,7 +127,7 @@ def execute_sweep(
         progress(action, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # There are four steps: a frame and a path for each of the two objectives.
+        # Four steps: a frame of results and a path (trade-off curve), for each of the two objectives.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
@@ -215,7 +215,7 @@ def reference_prices(
     check_groups(dataset)
     parts = _Steps(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Predictions for holdout rows are removed, so that nobody can use them to select a model.
+    # Predictions for holdout rows are removed, so nobody can select a model by them.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -236,10 +236,10 @@ def with_lams_found(
     progress: Progress = lambda *_: None,
     run_step: StepRunner = run_directly,
 ) -> Sweep:
-    """Return the plan; if it requests a pilot, replace its weights λ by the weights that the pilot selects.
+    """Return the plan; if it requests trial trainings, replace its weights λ by those that they select.
 
-    The pilot selects the same number of weights, using the first fair method on the first split. If there is
-    no dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
+    Trial trainings use the first fair method on the first split. The number of weights stays the same.
+    Without dependence to remove, the plan keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -285,8 +285,8 @@ class _Steps:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.run_step = progress, done, run_step
         omits_training = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts on which models are assessed. To save time, a preview of tariffs, which uses all rows, omits
-        #: the training part.
+        #: Parts on which models are assessed. A preview of tariffs uses all rows, so it omits the training
+        #: part to save time.
         self.parts = PARTS if omits_training else ("train", *PARTS)
         #: Options that all assessments share.
         self._options: dict[str, Any] = {
@@ -309,7 +309,7 @@ class _Steps:
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return frame and path of one objective; `progress` receives 0 (frame) or 1 (path), and a share."""
+        """Return results and trade-off curve of an objective; `progress` receives 0 or 1, and a share."""
         run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
@@ -347,7 +347,7 @@ class _Steps:
             return self.assess(members, predictions, objective=objective, run_step=steps, **options)
 
         def assess_tariffs() -> pd.DataFrame:
-            # Users select a tariff by its results on validation rows, as they select a network.
+            # A tariff is selected by its results on validation rows, like a network.
             options: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
             return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **options)
@@ -401,7 +401,7 @@ class _Steps:
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
-        """Return frame, predictions and members of the references, and the price of independence."""
+        """Return results, predictions and models of reference prices, and the price of independence."""
 
         def on_step(third: int, share: float = 0.0) -> None:
             action = "training references that use the sensitive attribute"

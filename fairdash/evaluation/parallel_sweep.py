@@ -50,7 +50,7 @@ def execute_in_parallel(
     ----------
     folder
         Folder for the results of the steps, which all processes must be able to read and write. Results that
-        the folder already contains are reused.
+        already exist in the folder are reused.
     executor, width
         Same meaning as in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
@@ -84,7 +84,7 @@ def execute_in_parallel(
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in a folder; return the result's hash and the step's share of work.
+    """Compute one step of the sweep in a folder; return the result's hash and the step's share of the work.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Latest task of a thread, identified by its folder and by the modification time of its file."""
+    """Latest task of a thread; its folder and the modification time of its file identify it."""
 
     key: tuple[Path, int] | None = None
     task: _Task

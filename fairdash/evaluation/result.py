@@ -19,7 +19,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import STANDARD, Sweep
 
-#: Significance level of the test of whether a model is better than the average.
+#: Significance level of the test for a smaller error than that of the average.
 ALPHA = 0.05
 
 
@@ -33,10 +33,10 @@ class Gain:
         Loss of the model divided by the loss of the training average on the same test rows, averaged over the
         splits: 1 means no gain, and 0 is perfect.
     error_se
-        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is at least the
-        standard error that the noise of the rows alone causes.
+        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is not smaller
+        than the one due to the noise of the rows alone.
     is_beyond_noise
-        Whether the gain is significant at the 5 % level.
+        True if the gain is significant at the 5 % level.
     """
 
     error: float
@@ -52,7 +52,7 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return how much the models of all splits reduce the training loss compared with predicting the average.
+    """Return the reduction of the loss by the models of all splits, compared with predicting the average.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def gain_over_mean(
 
     Notes
     -----
-    The test is a one-sided normal test of the differences between the two losses on the same rows. The
-    standard error is at least the one that follows from the noise of the rows, because two or three splits
-    may agree by chance.
+    The test is a one-sided normal test of the differences between the two losses on the same rows. Two or
+    three splits may agree by chance. The standard error is therefore at least the one that follows from the
+    noise of the rows.
     """
     from scipy.stats import norm
 
@@ -79,7 +79,7 @@ def gain_over_mean(
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
         of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
-        if base == 0:  # If the target is constant, the average is perfect, and no gain is possible.
+        if base == 0:  # If the target is constant, the average predicts perfectly, so no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
         difference = (of_mean - of_model) / base
         gains.append(np.average(difference, weights=mass[rows]))
@@ -208,7 +208,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Results of prices that use s, which are separate from the results of models that do not use s.
+    """Results of prices that use s; the results of models, which do not use s, are stored separately.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ class ReferenceResult:
 
 
 def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
-    """Return the gain of those standard models that did not diverge; None if all of them diverged."""
+    """Return the gain of the standard models, without diverged models; None if all of them diverged."""
     members = trained.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):

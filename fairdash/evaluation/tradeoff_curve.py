@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest model; its points are trained models and blends.
+"""Trade-off curve from the standard to the fairest model; its points are trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -41,11 +41,11 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Approximate maximum number of slider positions. The number of positions is the same between any two
-#: neighbouring trained weights.
+#: Approximate maximum number of slider positions. Between any two neighbouring trained weights, the number of
+#: positions is the same.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Results of a blend that are interpolated between its neighbours.
+#: Results of a blend that are interpolated between the results of its two neighbours.
 _INTERPOLATED = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -78,7 +78,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan; only plans without tariffs have blends."""
+    """Return the points of a method's trade-off curve in a plan; only plans without tariffs have blends."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
@@ -87,9 +87,9 @@ def blend(
 ) -> NDArray[np.float64]:
     """Return the predictions of a point, ``(1 - share) * low + share * high``; a share of 0 returns `low`.
 
-    The squared error of a blend is at most the weighted mean of its neighbours' squared errors, because the
-    square is convex. A blend may have more dependence than both neighbours, but never a larger squared error
-    than both.
+    The square is convex, so the squared error of a blend is at most the weighted mean of its neighbours'
+    squared errors. The error of a blend is therefore never larger than the larger error of its two
+    neighbours. The dependence of a blend, however, may be larger than that of both neighbours.
     """
     return low + share * (high - low)
 
@@ -133,10 +133,11 @@ def assess_curve(
         :class:`fairdash.training.methods.ModelKey`), ``split``, ``part`` ("validation" or "test"),
         ``diverged`` (always False, because blends with a diverged model are omitted), ``n``, and measures and
         results as in `frame`. Points of trained weights have the same results as in `frame`. Values of a
-        blend are computed from its predictions. The floors and the edge of a blend are interpolated between
-        its neighbours. The p-values of a blend are NaN, except for the verdict, which compares the blend's
-        values with the permutations of the standard model, because the null distribution of ranks hardly
-        depends on the model. The path of every method starts at λ = 0, the standard model.
+        blend are computed from its predictions. The noise floors and the edge (the largest value that is not
+        significant) of a blend are interpolated between its neighbours. The p-values of a blend are NaN,
+        except the one of the verdict. The verdict compares the blend's values with the permutations of the
+        standard model, because the null distribution of ranks hardly depends on the model. The curve of every
+        method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
@@ -227,7 +228,7 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """Store `judge`, which computes verdicts, and `shuffled`, a cache of the models' permuted values."""
+        """Store `judge`, which computes verdicts, and `shuffled`, a cache of values for permuted s."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
@@ -242,13 +243,13 @@ class _BlendVerdicts:
         for cell, values in observed.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # If the sensitive column is constant in the rows, no test is possible.
+                # No test is possible if the sensitive column is constant in these rows.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts over all added splits into the results (K, M, F) of the method's path."""
+        """Write the verdicts, over all added splits, into the results (K, M, F) of the method's curve."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
@@ -270,7 +271,7 @@ def curve_predictions(
 
 def _rows_by_lam(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Map each trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # Arrays are faster than frames, and each slider move on the page makes this call for every split.
+    # Arrays are faster than frames. The page makes this call for every split whenever the slider moves.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     is_usable = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     of_method, standard = is_usable & (names == method), rows[is_usable & (names == STANDARD)]
@@ -286,7 +287,7 @@ Choice = tuple[ModelKey, bool]
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
     """Return the most accurate point with dependence up to `at_most`, or else the least dependent point.
 
-    The second result is whether the dependence of the returned point is at most `at_most`.
+    The second result is True if the dependence of the returned point is at most `at_most`.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
-    """Return the least dependent point whose error is at most `growth` (0.1: 10 %) over the standard model's.
+    """Return the least dependent point with an error at most `growth` (0.1: 10 %) above the standard model's.
 
     The point λ = 0 always qualifies if `growth` is at least 0.
     """
@@ -310,7 +311,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     """Return the point furthest below the straight line between the most accurate and least dependent points.
 
     Both axes are scaled to [0, 1] between the most accurate and the least dependent point (Satopää et al.,
-    2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, there is no knee, and the
+    2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, the curve has no knee, and the
     function returns the standard model and False.
     """
     tables = [of_measure(path, name) for name in (error, measure)]
@@ -343,8 +344,8 @@ def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    The path of every method starts with the standard model; the rows contain this model once, from
-    `standard_of`.
+    The trade-off curve of every method starts with the standard model. The result contains this model only
+    once, from `standard_of`.
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
@@ -372,7 +373,7 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
 
 
 def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float, float]) -> float:
-    """Return the share of the box from (0, 0) to `corner` that points dominate (Zitzler and Thiele, 1999).
+    """Return the share of the area from (0, 0) to `corner` that points dominate (Zitzler and Thiele, 1999).
 
     Parameters
     ----------

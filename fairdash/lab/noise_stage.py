@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 
 #: Levels of the noise, as standard deviations of ε.
 NOISES = tuple(k / 4 for k in range(41))
-#: Number of points at which F is drawn; a pattern with forty waves has fifty points per wave.
+#: Number of points at which F is drawn. A pattern with forty waves then has fifty points per wave.
 POINTS_OF_F = 2001
-#: Heights in pixels: of the plots inside the axes, and of an estimator's row.
+#: `_HEIGHT`: height of the plots inside the axes, in pixels. `_ROW`: height of the row of an estimator.
 _HEIGHT, _ROW = 400, 27
 
 
@@ -44,12 +44,12 @@ class Noise:
 
 
 def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
-    """Return figures and table of a scene, and how these change with the noise slider, as plain values.
+    """Return figures and table of simulated data, and their changes with the noise slider, as plain values.
 
     Parameters
     ----------
     scene
-        Scene whose noise level is one of :data:`NOISES`.
+        Simulated data with a noise level in :data:`NOISES`.
     levels
         Values of the estimators, one entry per level of :data:`NOISES`.
     """
@@ -107,13 +107,13 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the figure of rows and curve, and how rows and axes move with the noise.
 
-    V is F + σ ε or, with heavy tails, the exponential of a sum of this form. The browser therefore receives
-    F, ε and their coefficients at each noise level.
+    V is F + σ ε or, with heavy tails, the exponential of a sum of this form. The browser therefore only
+    receives F, ε and their coefficients at each noise level.
     """
     u, _ = scene.draw()
     plain_scene = replace(scene, heavy_tails=False)
     (f,), (once,) = (replace(plain_scene, noise=noise).draw()[1] for noise in (0.0, 1.0))
-    # The grid omits −10 and 10, because heavy tails would move them to 0 and to infinity.
+    # Heavy tails would move −10 and 10 to 0 and to infinity, so the grid does not contain these points.
     grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
@@ -168,7 +168,7 @@ def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float
 def _moving_bars(
     levels: Sequence[Noise], *, at: int, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Return the figure of bars, how its parts move with the noise, and the number of rows."""
+    """Return the bar chart, the changes of its parts with the noise, and its number of rows."""
     rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
     lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
     figure = estimates_figure(

@@ -1,8 +1,8 @@
 """Simulation studies: estimators against noise (the paper's figure 2), estimators against the correlation ρ
 of normal distributions (figure 1), and detection rates.
 
-One further study ranks the features that predict a sensitive attribute. The key of a :class:`Study` is a hash
-of its definition; :mod:`fairdash.runs.studies` runs studies in separate processes.
+Another study ranks the features by how well they predict a sensitive attribute. The key of a :class:`Study`
+is a hash of its definition; :mod:`fairdash.runs.studies` runs studies in separate processes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ from fairdash.utils.records import from_plain, to_plain
 
 Array = NDArray[np.float64]
 
-#: Version of the studies' computations and files. If this number changes, results of older versions are no
-#: longer used.
+#: Version of the studies' computations and files. Results of other versions are not used.
 _FORMAT = 4
 
 
 @dataclass(frozen=True)
 class Study:
-    """Definition of a computation on a scene, on normal distributions, or on a data set.
+    """Definition of a computation on simulated data (a “scene”), normal distributions or a data set.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class Study:
         Name of the sensitive column, used only by ``"proxies"``.
     """
 
-    #: A study has no owner, because all users who request the same study share its result.
+    #: A study has no owner. All users who request the same study share its result.
     owner: ClassVar[str] = ""
 
     kind: str
@@ -89,7 +88,7 @@ class Study:
         return KINDS[self.kind](self.scene)
 
 
-#: The ten noise levels at which estimators are compared.
+#: Ten noise levels at which estimators are compared.
 FIG2_NOISES: tuple[float, ...] = tuple(np.linspace(0.5, 9.0, 10).round(3).tolist())
 _EXACT_POINTS = 40
 
@@ -101,12 +100,12 @@ def noise_axis_study(
     repeats: int = 5,
     ids: Sequence[str] | None = None,
 ) -> Iterator[Progress]:
-    """Compute every estimator at every noise level on every scene, all together.
+    """Compute every estimator at every noise level on all simulated data (“scenes”) together.
 
     Parameters
     ----------
     scenes
-        Scenes, which must have the same number of rows; `noises` replaces their noise.
+        Simulated data (scenes) with the same number of rows; `noises` replaces their noise.
     noises
         Noise levels to compute.
     repeats
@@ -200,20 +199,20 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    The study draws ``repeats`` data sets at each level. U of a data set is independent of V of the next two
-    data sets, while the distributions of U and V are unchanged. These pairs give the estimator's values under
-    independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of independent values
-    that are at least as high) / (1 + number of independent values).
+    The study draws ``repeats`` data sets at each level. U of one data set is independent of V of the next two
+    data sets, and the distributions of U and V are the same. Such independent pairs give the estimator's
+    values under independence. A link is detected in a data set if p ≤ 5 %, where p = (1 + number of
+    independent values that are at least as high) / (1 + number of independent values).
 
     Parameters
     ----------
     scene
-        Scene with a pattern and a number of rows; `noises` replaces its noise.
+        Simulated data with a pattern and a number of rows; `noises` replaces the noise.
     noises
         Noise levels to compute.
     repeats, slow_repeats
-        Numbers of data sets per level, for quick and for slow measures. At least 10 are needed; with fewer
-        independent pairs, p always exceeds 5 %.
+        Numbers of data sets per level, for quick and for slow measures. At least 10 data sets are needed,
+        because p always exceeds 5 % with fewer independent pairs.
     ids
         Ids of the measures; by default, those of :func:`compared`.
 
@@ -226,7 +225,7 @@ def power_study(
     ids = compared() if ids is None else ids
     quick = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
-    # One slow measure takes about as long as twenty quick measures.
+    # A slow measure takes about as long as twenty quick measures.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     known: list[pd.DataFrame] = []
@@ -248,10 +247,10 @@ def power_study(
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
-    """Return U and V, ``(levels · 3 · repeats, n)`` each: per level, pairs with V shifted by 0, 1 and 2."""
+    """Return U and V, ``(levels · 3 · repeats, n)`` each; V is shifted by 0, 1 and 2 data sets per level."""
     first, second = [], []
     for level, noise in enumerate(noises):
-        # Each level has a different seed, so that the data sets of different levels are independent.
+        # Each level has its own seed, so that the data sets of different levels are independent.
         u, v = replace(scene, noise=noise, seed=scene.seed + 1000 * (level + 1)).draw(repeats=repeats)
         first += [u, u, u]
         second += [v, np.roll(v, -1, axis=0), np.roll(v, -2, axis=0)]
@@ -259,7 +258,7 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
 
 
 def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
-    """Return detection rates from `values`, (levels, 3, repeats), of the pairs of :func:`_pairs`."""
+    """Return detection rates from the `values`, (levels, 3, repeats), on the pairs of :func:`_pairs`."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
     reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
@@ -298,7 +297,7 @@ def gaussian_study(
     ids: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Iterator[Progress]:
-    """Compute every estimator of HGR, χ² and mutual information at every ρ, all together.
+    """Compute the estimators of HGR, χ² and mutual information at all ρ together.
 
     Parameters
     ----------
@@ -399,7 +398,7 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 
-#: Value of `Study.kind` for the study that ranks the features of a data set.
+#: Value of `Study.kind` for a study that ranks the features of a data set.
 PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {

@@ -21,7 +21,7 @@ from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 
-#: Largest difference between two incomes, as a share of the income, that is attributed to rounding.
+#: Two incomes are equal if they differ by at most this share; rounding explains such a difference.
 _ROUNDING = 1e-12
 
 
@@ -36,8 +36,8 @@ class CappedPremiums:
     level
         Factor that multiplies every premium before the cap, so that the cap does not change the income.
     at_lower, at_upper
-        Share of customers, by weight, whose premium was raised to the lower limit, or reduced to the upper
-        limit.
+        Weighted share of customers whose premium was raised to the lower limit, and of those whose premium
+        was reduced to the upper limit.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def cap_premiums(
     Parameters
     ----------
     premiums : array, shape (n,)
-        Premiums of a tariff, above 0: either total premiums, or premiums per unit of exposure with exposures
-        as `sample_weight`.
+        Premiums of a tariff, above 0: total premiums, or premiums per unit of exposure. For premiums per unit
+        of exposure, pass the exposures as `sample_weight`.
     existing : array, shape (n,)
-        Today's premiums, above 0, in the same unit as `premiums`.
+        Today's premiums (existing premiums), above 0, in the same unit as `premiums`.
     max_change
         Largest relative change, at least 0; for example, 0.1 keeps every premium within 10 % of the existing
         one.
@@ -85,7 +85,7 @@ def cap_premiums(
 
     Notes
     -----
-    Income is a continuous, non-decreasing function of k, so a suitable k is found whenever one exists. The
+    Income is a continuous, non-decreasing function of k, so the function finds k if such a factor exists. The
     cap changes premiums after they have been computed; the tariff's table of relativities does not change.
 
     Examples

@@ -1,7 +1,7 @@
 """Selection of a tariff's terms for a table, by default or by the user's options.
 
 By default, a numeric column becomes a curve with breakpoints at quantiles, and a category becomes its levels.
-A regulator or the management may fix relativities in advance; fitting does not change fixed relativities:
+A regulator or the management may set relativities in advance. Fitting does not change these:
 
 >>> region = pd.Series(["north", "south", "north"], name="region")
 >>> fixed_term(region, np.ones(3), {"south": 1.2, "north": 1.0}).relativities
@@ -40,8 +40,8 @@ from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
-#: Maximum number of levels of a column; a column with more levels probably identifies rows and is not a
-#: factor of a tariff.
+#: Maximum number of levels of a column. A column with more levels probably identifies rows, such as a policy
+#: number, and can't be a rating factor.
 MAX_LEVELS = 1000
 
 #: Suffixes that R adds to the coefficients of an ordered factor.
@@ -50,7 +50,7 @@ _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Options for a tariff's terms, by column name (text); columns without an option get the default terms.
+    """Options for a tariff's terms, by column name. A column without an option gets the default term.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def choose_terms(
     Parameters
     ----------
     features
-        Table (n, p) whose columns have text as names and contain numbers, booleans, categories or text.
+        Table (n, p) with strings as column names. Columns contain numbers, booleans, categories or text.
     sample_weight
         Weights of the rows, (n,), or None for equal weights.
 
@@ -104,8 +104,8 @@ def choose_terms(
         Raised if a column has more levels than a tariff can have.
     """
     check_term_options(options, features)
-    # Weights are not divided by their sum: sums of whole weights are exact, so a row of weight 2 gives
-    # exactly the same result as two rows.
+    # Weights are not normalised. Sums of whole weights are exact, so a row of weight 2 has exactly the same
+    # effect as two rows.
     weight = np.ones(len(features)) if sample_weight is None else sample_weight
     _check_levels(features, options)
     factors: dict[str, Factor] = {}
@@ -194,7 +194,7 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
     weight
         Weights of the rows, (n,).
     given
-        Map of levels to relativities; None or NaN stands for missing cells.
+        Map of levels to relativities; the key None or NaN stands for missing cells.
     """
     missing = [float(value) for level, value in given.items() if pd.isna(level)]
     known = {level_text(level): float(value) for level, value in given.items() if not pd.isna(level)}
@@ -223,7 +223,7 @@ def require_fixed(
     terms
         Terms of a tariff; only fixed terms are checked.
     numbers
-        Numbers, from 0, by which messages name the rows of `table`; None stands for positions in `table`.
+        Row numbers for messages, starting with 0, or None to use the positions in `table`.
     """
     problems = unrated_problems(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
@@ -256,9 +256,9 @@ def unrated_problems(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Raise a DataError if a column contains none of its factor's levels: the factor would have no effect.
+    """Raise a DataError if a column contains none of its factor's levels, so the factor would have no effect.
 
-    A column with a single value is not checked, because this value may simply be new to the tariff.
+    A column with a single value is not checked: the value may be a new level.
     """
     checks = Checks(DataError)
     for term in terms:
@@ -315,8 +315,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
         points = _spreadsheet_digits(options.breakpoints[name])
     else:
         points = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, options.n_breakpoints)))
-    # A row's weight is split between the two neighbouring breakpoints; the nearer breakpoint gets more
-    # weight.
+    # The weight of a row is shared by the two breakpoints around its value; the nearer one gets more.
     below, above, part = between(cells[known], points)
     shares = np.bincount(below, weight[known] * (1 - part), len(points))
     shares += np.bincount(above, weight[known] * part, len(points))
@@ -409,7 +408,7 @@ def _base_number(name: str, wanted: Any) -> float:
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Round distinct values to few digits, by at most 1/20 of the smallest distance between two values."""
+    """Round distinct values to few digits, with errors of at most 1/20 of the smallest gap between values."""
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))

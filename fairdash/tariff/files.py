@@ -1,7 +1,8 @@
 """Export of tables of relativities as CSV and XLSX, and import with exactly the same numbers and levels.
 
-A spreadsheet executes text that begins with = + - or @, drops spaces at the start and end of a cell, and
-cannot store control characters. Such text is therefore encoded as a backslash followed by a JSON string:
+A spreadsheet executes text that begins with =, +, - or @. A spreadsheet also drops spaces at the start and
+end of a cell, and cannot store control characters. Text that a spreadsheet would execute or change is
+therefore stored as a backslash followed by a JSON string:
 
 >>> _encoded("=1+1"), _encoded("city"), _decoded(_encoded("=1+1"))
 ('\\\\"=1+1"', 'city', '=1+1')
@@ -29,21 +30,21 @@ from fairdash.utils.text import few
 
 #: Maximum number of characters in a cell of a workbook.
 _MAX_CHARACTERS = 32_767
-#: Characters with which a formula in a spreadsheet can begin (OWASP, "CSV Injection"), and the backslash with
-#: which encoded text begins.
+#: A formula in a spreadsheet can begin with these characters (OWASP, "CSV Injection"). Encoded text begins
+#: with the backslash.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\\")
 SHEET, INSTRUCTIONS = "Relativities", "How to rate"
 
 
 class _FullPrecision(float):
-    """Number that is written with all its digits; XlsxWriter writes 16 digits, but some numbers need 17."""
+    """Number that keeps all its digits in a workbook: XlsxWriter writes 16, but some numbers need 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
-    """Return a table of relativities as UTF-8 CSV with a byte order mark and all digits of numbers."""
+    """Return a table of relativities as CSV, in UTF-8 with a byte order mark and with all digits."""
     return _escaped(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
@@ -96,7 +97,7 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a table of relativities from a ``.csv`` or ``.xlsx`` file that fairdash or a spreadsheet saved.
+    """Read a table of relativities from a ``.csv`` or ``.xlsx`` file, saved by fairdash or a spreadsheet.
 
     A CSV file must be encoded in UTF-8 and separated by commas. A workbook must have a sheet named
     “Relativities”.
@@ -171,13 +172,13 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _escaped(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its text columns encoded for a file."""
+    """Return the table with encoded text columns, ready to be written to a file."""
     texts = {name: table[name].map(_encoded, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Convert cells to a table of relativities: text, float64 numbers, and missing values for empty cells."""
+    """Convert cells to a table of relativities: text and float64 numbers; empty cells become missing."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

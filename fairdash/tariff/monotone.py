@@ -43,11 +43,11 @@ def monotone_cost(
     DataFrame
         One row ``training`` and, for at least 100 rows, one row ``held out``. For the second row, tariffs are
         fitted to four fifths of the rows and measured on the remaining fifth. The columns ``monotone`` and
-        ``free`` contain the mean deviances with and without constraints, divided by the deviance of one flat
-        premium; ``cost`` is ``monotone`` minus ``free``, and ``noise`` is the standard error of ``cost``. On
-        training rows at λ = 0, the cost is at least 0. On held-out rows, and at λ above 0, the cost may be
-        negative, because the constrained tariff can predict better, or depend more on s, than the tariff
-        without constraints.
+        ``free`` contain the mean deviance with and without constraints, divided by the deviance of equal
+        premiums. ``cost`` is ``monotone`` minus ``free``, and ``noise`` is the standard error of ``cost``. On
+        training rows at λ = 0, the cost is at least 0. On held-out rows, or if λ is above 0, the cost may be
+        negative. The constrained tariff may predict better than the tariff without constraints, or depend
+        more on s.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     constrained = replace(options, smooth=fitted.smooth)
@@ -90,7 +90,7 @@ def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFram
     costs = cost.loc[rows]
     where = "held-out rows" if rows == HELD_OUT else "its training rows"
     return (
-        f"Constraints: {names}. On {where} the deviance is {costs['monotone']:.4f} times that of one flat "
+        f"Constraints: {names}. On {where}, the deviance is {costs['monotone']:.4f} times that of one flat "
         f"premium; without constraints it would be {costs['free']:.4f} times, so the constraints change it "
         f"by {costs['cost']:+.4f} ± {costs['noise']:.4f}."
     )

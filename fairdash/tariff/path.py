@@ -36,15 +36,15 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Maximum number of training rows on which values of α are compared; larger tables do not need strong
-#: shrinkage.
+#: Maximum number of training rows for the selection of α. A larger table does not need strong shrinkage.
 MAX_ROWS = 30_000
-#: Weights λ of trial fits (a pilot), from 0.001 to 10; with a larger λ, the premium is flat.
+#: Weights λ of the trial fits that find the range of λ, from 0.001 to 10. With a larger λ, the premium is
+#: flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Maximum number of rows to which trial fits (a pilot) are made.
+#: Maximum number of rows for the trial fits that find the range of λ.
 MAX_PILOT_ROWS = 20_000
-#: Maximum number of training rows of a split to which tariffs are fitted: more rows would hardly improve
-#: about a hundred coefficients, and every row takes memory for all coefficients.
+#: Maximum number of training rows of a split to which tariffs are fitted. About a hundred coefficients gain
+#: little from more rows, and the design matrix of more rows needs much memory.
 MAX_FITTED_ROWS = 1_000_000
 
 
@@ -60,14 +60,14 @@ def fit_tariffs(
     on_step: Callable[[float], None] | None = None,
     run_step: StepRunner = run_directly,
 ) -> TrainedModels:
-    """Fit a tariff for every λ to the training rows of every split; no premium is computed from s.
+    """Fit a tariff for every λ to the training rows of every split; premiums are computed without s.
 
     Parameters
     ----------
     lams
         Weights λ ≥ 0 of the penalty; λ = 0 gives the GLM. ``"auto"`` uses 0 and eight weights that
-        :func:`find_lams` finds on the first split, or the weights
-        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS` if there is no dependence to reduce.
+        :func:`find_lams` finds on the first split. If there is no dependence to reduce, ``"auto"`` uses
+        :data:`~fairdash.training.defaults.PREVIEW_TARIFF_LAMS`.
     terms
         Options that define the factors, or None for the defaults. Fixed factors need a relativity for every
         row of the data set.
@@ -78,8 +78,8 @@ def fit_tariffs(
         Whether :func:`choose_alpha` selects `alpha` for each split, on its validation rows or, without
         validation rows, on a fifth of its training rows. Otherwise, `alpha` comes from `options`.
     on_step
-        Function that is called repeatedly with the completed share of all fits, 0 to 1; an exception in it
-        stops the fits.
+        Function that is called repeatedly with the completed share of all fits, 0 to 1. If it raises an
+        exception, the fits stop.
     run_step
         Function that runs the step ``"tariffs/<split>"`` for each split, or returns its stored result.
 
@@ -205,8 +205,8 @@ def choose_alpha(
 ) -> float:
     """Select the weight α of the squared coefficients from ``ALPHAS`` by the GLM's deviance on held-out rows.
 
-    Sixteen breakpoints per column are too many for 1,000 policies of which one in twelve has a claim: without
-    shrinkage, the curves fit noise, and the fairness penalty then has to remove this noise, too.
+    Sixteen breakpoints per column are too many for 1,000 policies of which one in twelve has a claim. Without
+    shrinkage, the curves fit noise, which the fairness penalty then has to remove as well.
 
     Parameters
     ----------
@@ -218,8 +218,8 @@ def choose_alpha(
         Split with validation rows. The GLMs are fitted to the training rows, and their deviances are compared
         on the validation rows.
     options
-        Options of the fit, of which `alpha` is selected here. If `smooth` is ``"auto"``, the GLMs use 0
-        instead; the smoothness is selected later, together with the fit of a tariff with the selected α.
+        Options of the fit, of which `alpha` is selected here. If `smooth` is ``"auto"``, the GLMs use a
+        smoothness of 0. The smoothness is selected later, when the tariff is fitted with the selected α.
     random_state
         Seed of the sample of training rows if there are more than MAX_ROWS.
     """
@@ -257,13 +257,14 @@ def choose_alpha(
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Find λ at which dependence falls in equal steps from the GLM's dependence to the independence floor.
+    """Find the weights λ at which dependence falls in equal steps from the GLM's to the independence floor.
 
     Parameters
     ----------
     split
-        Split. Tariffs are fitted to training rows, and dependence is measured on validation rows or, without
-        validation rows, on a fifth of the training rows. Large sets of rows are sampled.
+        Split. Tariffs are fitted to training rows, and dependence is measured on validation rows. Without
+        validation rows, a fifth of the training rows is used for the measurement. Large sets of rows are
+        sampled.
     options
         Options of the fit.
     count

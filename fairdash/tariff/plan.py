@@ -1,4 +1,4 @@
-"""Tariffs, and repaired prices of boosted trees, for the weights λ, splits and repair strengths of a plan."""
+"""Fit the tariffs of a plan, and repair the prices of boosted trees, for every split of the plan."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def fit_path(
     return replace(trained, set_aside=holdout)
 
 
-#: Number of folds, and learning rate of the trees. The price is the mean prediction of one model per fold.
+#: `N_FOLDS`: number of folds; the price is the mean prediction of one model per fold. `LEARNING_RATE`:
+#: learning rate of the trees.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
@@ -128,18 +129,18 @@ def repaired_prices(
     strengths
         Strengths of the repair, from 0 (the price of the trees) to 1 (the repaired price).
     on_step
-        Function that is called before and after each split with the completed share of all splits, 0 to 1; an
-        exception in it stops the fits.
+        Function that is called before and after each split with the completed share of all splits, 0 to 1. If
+        it raises an exception, the fits stop.
     run_step
         Function that runs the step ``"repair/<split>"`` for each split, or returns its stored result.
 
     Returns
     -------
     members, predictions
-        The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, which
-        uses s to compute prices, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, which does not),
-        ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n) contains
-        the prices for the same row of `members`, in the target's units.
+        The frame `members` has the columns ``method`` (:data:`~fairdash.training.references.REPAIR`, whose
+        prices are computed from s, or :data:`~fairdash.training.references.REPAIR_PROJECTED`, whose prices
+        are not), ``lam`` (the strength), ``split`` and ``diverged`` (False). Each row of `predictions` (K, n)
+        contains the prices for the same row of `members`, in the target's units.
     """
 
     s = one_column_each(dataset.sensitive)

@@ -1,8 +1,8 @@
 """Table of relativities for filing, with a base and one relativity per level, band, breakpoint and pair.
 
 With a log link, the premium is the base times one relativity per factor. With the identity link, the premium
-is the base plus points per factor. The table is enough to compute premiums; :func:`rate` also accepts tables
-that a user has edited.
+is the base plus one number of points per factor. The function :func:`rate` computes premiums from the table
+alone. A user may have edited the table before.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from fairdash.tariff.terms import (
 
 Array = NDArray[np.float64]
 
-#: Name of the column of values: relativities with a log link, points with the identity link.
+#: Name of the column of values: relativities with a log link, or points with the identity link.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
-#: Columns of the table, in order, before the column of values.
+#: Columns of the table, in order. The column of values follows them.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _TABLE_HINT = "Give a table in the format of relativities()."
-#: Entries of the column “factor” that mark the row of the base in a table without a column “kind”.
+#: In a table without a column “kind”, these entries of the column “factor” mark the row of the base.
 BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL_HINT = "Fill the column “level”, or “at”."
 
@@ -63,7 +63,7 @@ def relativities_table(
     Parameters
     ----------
     base
-        Linear predictor η of a row in which every factor has its base level.
+        Linear predictor η of a row with the base level of every factor.
     values
         Values (n_values,) of every term, on the scale of η.
     claims
@@ -86,7 +86,7 @@ def relativities_table(
     fixed: dict[int, float] = {}
     for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
-            # Fixed relativities are copied, because exp(log(x)) would change the last digit.
+            # Fixed relativities are copied, because exp(log(x)) may change the last digit.
             fixed |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
@@ -103,7 +103,7 @@ def relativities_table(
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """Return the cells that describe each value of a term, as one row of the table per value."""
+    """Return one row of the table for each value of a term."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):
@@ -165,7 +165,7 @@ def in_words(table: pd.DataFrame) -> str:
         sentences.append(
             "Between two breakpoints, a straight line joins "
             + ("the logarithms of their relativities" if multiplies else "their points")
-            + ". Below the first and above the last breakpoint the value is constant."
+            + ". Below the first and above the last breakpoint, the value is constant."
         )
     if (kinds == MISSING).any():
         sentences.append("For a missing cell, use the value of the row “missing”.")
@@ -182,7 +182,7 @@ def in_words(table: pd.DataFrame) -> str:
 
 
 def _with_claims(row: dict[Any, Any]) -> str:
-    """Describe a row of a table and its number of claims, such as “zone” “C” (0)."""
+    """Describe a row of a table with its number of claims; for example, “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
     named = []
     for column, prefix in parts:
@@ -205,8 +205,8 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         Rows for which to compute premiums. The columns must include the factors of the table; the columns of
         an array are named 0, 1, ….
     unknown
-        Treatment of levels and missing cells that the table does not contain: ``"error"`` raises an error,
-        and ``"base"`` uses relativity 1 (0 points).
+        If a level or a missing cell is not in the table, ``"error"`` raises an error, and ``"base"`` uses
+        relativity 1 (0 points).
 
     Raises
     ------
@@ -248,7 +248,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """Return cleaned columns of X with text as names; a missing or unsuitable column raises a DataError."""
+    """Return cleaned columns of X with strings as names; missing or unsuitable columns raise a DataError."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
@@ -267,8 +267,8 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     Returns
     -------
     terms, base, values, multiplies
-        Terms, η of a row in which every factor has its base level, values (n_values,) of each term on the
-        scale of η, and whether premiums are products (log link) instead of sums.
+        Terms, η of a row with the base level of every factor, values (n_values,) of each term on the scale of
+        η, and True if premiums are products (log link) instead of sums.
 
     Raises
     ------
@@ -366,13 +366,13 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
 
 
 def _rows_in_words(invalid: pd.Series) -> str:
-    """Return the numbers of invalid rows, such as “Rows 2, 5”; the header is row 1."""
+    """Return the numbers of invalid rows as text, such as “Rows 2, 5”; the header is row 1."""
     rows = np.flatnonzero(invalid)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the factor that `rows` describe, and the order of `rows` that matches the factor's values."""
+    """Return the factor that `rows` describe, and the row number of each of the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     present = rows[rows["kind"] != MISSING]
     kinds = present["kind"].unique()
@@ -398,7 +398,8 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     order = np.concatenate([place, missing])
     factor = Factor(
         column=name,
-        # Fixed levels become ordinary levels, because the table contains their relativities.
+        # Levels with fixed relativities become ordinary levels, because the table contains their
+        # relativities.
         kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
         cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
         base=0,
@@ -435,7 +436,7 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the levels or bands of one column of an interaction, and each row's position among these."""
+    """Return the levels or bands of one column of an interaction, and each row's position among them."""
     if level.notna().all():
         places, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)

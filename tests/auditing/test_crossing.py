@@ -105,7 +105,7 @@ def test_a_combination_that_cannot_be_judged_is_noted_and_leaves_the_verdict_und
     table["sex"] = table["sex"].where(table.index < 150, None)
     result = audited(table, TWO)
     assert (verdicts(result), result.verdict) == ({"age": "below", "sex": "below"}, "undecided")
-    assert any("can't judge the crossing" in note and "“age × sex”" in note for note in result.notes)
+    assert any("can't judge the combination" in note and "“age × sex”" in note for note in result.notes)
 
 
 def test_the_smallest_groups_of_a_combination_are_merged_and_a_note_states_their_number():

@@ -1,4 +1,4 @@
-"""Page for a customer's complaint: the price, the sensitive attribute's effect on it, and open questions."""
+"""Page to answer a customer's complaint: the price, the sensitive attribute's effect, open questions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairdash.errors import OptionError
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 from fairdash.views.blocks import Block, Table, Text, document
 
-#: Maximum number of columns in the list of the largest effects, so that the list fits on a page.
+#: Maximum number of columns in the list of the largest effects. More would not fit on a page.
 _MAX_COLUMNS = 8
-#: Minimum change of the price along the attribute, as a share of the mean price, for a column to be named.
+#: A column is named if it changes prices along the attribute by more than this share of the mean price.
 _MIN_CHANGE = 0.01
 _BLANK_COMPLAINTS = (
     "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
@@ -28,7 +28,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
     result
         Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
     answers
-        Map of fields to texts by the user; the page ends with the text of ``complaints``.
+        Map of fields to strings written by the user; the page ends with the one for ``complaints``.
     row
         Label of the customer's row.
 
@@ -67,7 +67,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
 
 
 def _money(result: Findings, value: float) -> str:
-    """Format an amount to the cent; amounts below 1, such as rates, retain all digits."""
+    """Format an amount to the cent; an amount below 1, such as a rate, keeps all digits."""
     text = f"{value:,.2f}" if result.mean_price >= 1 else amount(float(value))
     return with_unit(text, result.plan.currency)
 

@@ -1,4 +1,4 @@
-"""Document for filing an audit, with the headings that a rule requires, SVG charts and governance text."""
+"""Document for filing an audit, with the headings that a rule requires, SVG charts and governance answers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from fairdash.storage import write_whole
 from fairdash.utils.text import amount, visible
 from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
-#: File name of the governance answers in the folder of a plan.
+#: Name of the file with the governance answers, in the folder of a plan.
 FILE = "governance.yaml"
-#: Maximum size, in bytes, of the file with the texts on governance.
+#: Maximum size, in bytes, of the file with the governance answers.
 _LARGEST = 10**6
-#: Map of fields to the questions that the user answers.
+#: Fields of the governance answers, and the content that the user provides for each field.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
@@ -63,12 +63,12 @@ FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def read_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """Read the answers from a YAML file as a map of fields to texts, without blank answers.
+    """Read the answers from a YAML file as a map of fields to strings, without blank answers.
 
     Raises
     ------
     StorageError
-        fairdash can't read the file, or it contains anything but texts under names of :data:`FIELDS`.
+        fairdash can't read the file, or it contains anything but strings under names of :data:`FIELDS`.
     """
     place = Path(path)
     try:
@@ -87,7 +87,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
     if len(content) > _LARGEST:
         raise fault
     try:
-        # BaseLoader reads all values as text, so it follows no YAML tag and does not convert a date.
+        # BaseLoader reads all values as strings. It ignores YAML tags and does not convert dates.
         written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
@@ -126,7 +126,7 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
     return read_governance(place)
 
 
-#: Tables that a filing shows as a chart or as a table; the evidence contains all tables.
+#: Tables that a filing shows, as a chart or as a table. The evidence file (zip) contains all tables.
 _DRAWN = frozenset(
     {
         *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),
@@ -137,15 +137,15 @@ _PRINTED = frozenset({"premiums", "premium_averages", "power", "by_coverage", "t
 
 
 def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
-    """Render a finished audit under a rule's headings, as UTF-8 HTML; the same input gives the same bytes.
+    """Return a filing with a rule's headings as UTF-8 HTML; the same input gives the same bytes.
 
     Parameters
     ----------
     template
         Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Map of :data:`~fairdash.auditing.filing.document.FIELDS` to texts by the user; the filing marks a
-        missing text for the user to write.
+        Map of :data:`~fairdash.auditing.filing.document.FIELDS` to strings written by the user; the filing
+        marks each missing string, which the user still has to write.
     command
         Command that reproduces the audit.
 
@@ -189,7 +189,7 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
 
 
 def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
-    """Return a function that yields a block with the given facts of the plan."""
+    """Return a function that yields a block with some facts of the plan, selected by name."""
 
     def part(result: Findings) -> Iterator[Block]:
         facts = decided_of(result)
@@ -260,7 +260,7 @@ def _limits(result: Findings) -> Iterator[Block]:
     ]
 
 
-#: Functions that write the audit's results below a heading, by id.
+#: Functions that write parts of the audit's results below a heading, by id of the part.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
         "subject": _decided(

@@ -1,4 +1,4 @@
-"""Views of an audit as blocks; the page, report, filing, command line and CSV files all use these views."""
+"""Views of an audit as blocks, for the page, the report, the filing, the command line and CSV files."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _ORIGIN = {
     "reading": "Reading of the file",
     "model": "Model of the price",
 }
-#: Map of titles for a gap and its interval (shares of the mean price) to columns of the table of verdicts.
+#: Titles of the gap and its interval (shares of the mean price), with their columns in the table of verdicts.
 _GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
-#: Columns that contain ids, with a map of ids to display names.
+#: Columns that contain ids, and the display names of the ids.
 _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
 }
-#: Captions of tables by name; the caption of any other table is its file name.
+#: Captions of tables by name. A table that is not listed has its file name as caption.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
     "curve": "Average price along the attribute",
@@ -96,19 +96,19 @@ NO_RULE = (
     "This report states what was measured on these rows. This report does not certify compliance with any "
     "rule, and does not decide whether a difference is lawful."
 )
-#: Map of criteria to sentences on the meaning and the gap of the criterion.
+#: Sentences on the meaning and the gap of each criterion, by its id.
 CRITERIA_IN_WORDS = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
 
 
 def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> list[Block]:
-    """Return the report for the evidence: a page for a committee, then the technical part.
+    """Return the report for the evidence file: a page for a committee, then the technical part.
 
     Parameters
     ----------
     hashes
         Map of file names to SHA-256, for the files next to the report.
     command
-        Command that reproduces the evidence.
+        Command that reproduces the evidence file (zip).
     """
     columns = result.plan.columns
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
@@ -171,14 +171,14 @@ def summary_of(result: Findings) -> list[Block]:
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
+    """Return the primary verdict: note on units, headline, sentence, and changes since another audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     sentences = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in sentences if each]
 
 
 def notes_of(result: Findings) -> list[str]:
-    """Return all notes except the remark on units."""
+    """Return all notes except the note on units."""
     return [note for note in result.every_note if note != result.units_remark]
 
 
@@ -227,13 +227,13 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
 
 
 def verdict_tables(result: Findings) -> Iterator[Block]:
-    """Return two tables of verdicts: by sensitive attribute and crossing, and by criterion."""
+    """Return two tables of verdicts: by attribute (and combination of attributes), and by criterion."""
     if result.others:
         first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
         names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
         verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
-        note = "Holm's method corrects the verdicts for the number of attributes and crossings."
-        title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
+        note = "Holm's method corrects the verdicts for the number of attributes and combinations."
+        title, frame = "Verdict for each sensitive attribute and combination", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
     for each in result.along:
         if result.others:
@@ -282,7 +282,7 @@ def _details(result: Findings) -> Table:
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """Return the facts of the plan, which was fixed before any result was known."""
+    """Return the facts of the plan that was fixed before any result was known."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]
     unseeded, unwritten = (

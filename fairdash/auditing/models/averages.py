@@ -2,10 +2,10 @@
 
 A premium P estimated by trees differs from the true premium by the error of the trees. The average E[P | S ∈
 b] over a band b of s (a fifth of the exposure, or a class) has an influence function, which corrects the
-average's bias: only products of two models' errors remain, and the interval includes the correction's noise
-(double machine learning, Chernozhukov et al. 2018). Models predict only rows on which they were not fitted.
-With g_b(x) = P(S ∈ b | x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of
-a row to p_b E[P | b] is:
+average's bias. Only products of two models' errors remain as bias, and the interval includes the noise of the
+correction (double machine learning, Chernozhukov et al. 2018). Each model predicts only rows to which it was
+not fitted. With g_b(x) = P(S ∈ b | x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the
+contribution of a row to p_b E[P | b] is:
 
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
@@ -42,11 +42,12 @@ from fairdash.utils.text import percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Number of bands of s with equal exposure; if s has classes, each class is a band.
+#: Number of bands of s with equal exposure. If s has classes, each class is a band instead.
 BANDS = 5
-#: Lower limit for the probability of a band, which limits the weights of rows to about 1 / 0.02.
+#: Lower limit for the probability of a band. It limits the weight of a row to about 1 / 0.02.
 _MIN_PROBABILITY = 0.02
-#: Number of quantile levels for costs, and number of coarser levels for averages of derivatives.
+#: `_LEVELS`: number of quantile levels for costs. `_CELLS`: number of coarser levels, for averages of
+#: derivatives.
 _LEVELS, _CELLS = 50, 10
 
 
@@ -64,23 +65,23 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
     in_band = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
-    # A row's rank is computed from other rows, because the row itself would move its rank to the middle.
+    # The rank of a row is computed from other rows, because the row itself would move it towards the middle.
     best_estimate = premiums["best_estimate"]
     for out in folds_of(table):
         premiums["corrective"] = np.where(
             out, corrective_of(best_estimate, table, learned=~out), premiums["corrective"]
         )
-    # The corrective premium is shifted to the mean of the best estimate.
+    # The corrective premium is shifted so that its mean is that of the best estimate.
     premiums["corrective"] = premiums["corrective"] + share @ (best_estimate - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
-    # The splines predict the residuals of the two conditional means given x, and the bands' probabilities.
+    # Splines predict the residuals of the two conditional means given x, and the probabilities of the bands.
     residuals = [values - premiums[name] for name, values in means.items()]
     predictions = _by_splines(table, np.column_stack([*residuals, in_band]))
     premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
     g = predictions[:, len(means) :].clip(_MIN_PROBABILITY, 1.0)
     g /= g.sum(axis=1, keepdims=True)
     p, cost = share @ in_band, costs.cost
-    # This is the influence of each row on the estimated factor that scales costs to the level of the price.
+    # Influence of each row on the estimated factor that scales costs to the level of the price.
     level = (table.price - cost) / table.mean_price
     s = pd.Series(table.sensitive).groupby(band)
     frames = []
@@ -112,7 +113,7 @@ def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[
     table, share, cost, premiums = costs.table, costs.table.share, costs.cost, costs.premiums
     p, residual = share @ in_band, (cost - premiums["best_estimate"])[:, None]
     unaware, aware = premiums["unaware"], premiums["aware"]
-    # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
+    # E[μ(X, s) 1_b] is computed at the nodes of s, and interpolated at each row's s.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * in_band).T @ costs.at_nodes
     at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
@@ -131,7 +132,7 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     table, share, premiums = costs.table, costs.table.share, costs.premiums
     best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
     p, at = share @ in_band, (np.arange(_LEVELS) + 0.5) / _LEVELS
-    # The distribution of μ given s is centred on a straight line along s in each band.
+    # In each band, the distribution of μ given s is centred on a straight line in s.
     centre = _along_s(best, table, band)
     centred = best - centre
     band_quantiles = np.array(
@@ -141,12 +142,13 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     common, slope = share @ centre + p @ band_quantiles, p @ slopes
     rank = np.interp(corrective, common, at)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
-    # The two arrays contain the means of g_b given U, and the means of g_b given both U and s.
+    # The first array contains the means of g_b given U, the second the means of g_b given U and s.
     given_rank = _mean_in(cell, _CELLS, g, table)
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     slope_ratio = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = slope_ratio * (g - given_both[band, cell]) + given_rank[cell]
-    # A row influences the distribution at its s, the common quantiles, and the frequency of its s.
+    # A row influences three things: the distribution at its s, the common quantiles, and the frequency of its
+    # s.
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
     influence = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
@@ -181,11 +183,11 @@ def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array
 
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Minimum relative change of a price that counts as a change.
+#: A price counts as changed if its relative change is at least this value.
 CHANGED = 0.1
-#: Columns of the table of repaired prices that contain shares.
+#: Columns with shares, in the table of repaired prices.
 SHARES = ("mean change", "moved by a tenth")
-#: Ways to compute a repaired price: from s and the other columns, or from the other columns only.
+#: Two ways to compute a repaired price: from s and the other columns, or from the other columns only.
 WITH_S, WITHOUT_S = "known", "not known"
 
 
@@ -199,13 +201,13 @@ def repaired(
     -------
     figures
         One row for each way to compute the price (with or without s) and each strength: the dependence and
-        the noise level without dependence (floor; HGR, splines), the mean absolute change as a share of the
-        mean price, the share of the exposure whose price changes by more than a tenth, and, with an outcome,
-        the error divided by the error of the mean outcome.
+        the noise floor (HGR, splines), the mean absolute change as a share of the mean price, the share of
+        the exposure whose price changes by more than a tenth, and, with an outcome, the error divided by the
+        error of the mean outcome.
     prices
         The audit's rows in their order, with columns for the price, s, and each way and strength.
     """
-    # This import loads scikit-learn, which a page that only shows an audit does not need.
+    # scikit-learn is loaded only here, because a page that shows an audit does not need it.
     from fairdash.tariff.postprocessor import FairPostprocessor
 
     seed, price, columns = random_state or 0, table.price, table.columns
@@ -254,7 +256,7 @@ def repaired(
 
 
 def reach_in_words(figures: pd.DataFrame) -> str:
-    """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repaired`."""
+    """State the share of a repair that remains if prices can't use s; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
     before, with_s, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (

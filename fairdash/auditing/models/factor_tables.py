@@ -24,27 +24,27 @@ _FORM = (
     "Provide one sheet with the columns factor, level and relativity and one row “base rate”, or a sheet for "
     "each factor with its levels and their relativities."
 )
-#: Column names that insurers, SAS and R use in tables; coefficients are on the scale of the link.
+#: Column names in the tables of insurers, SAS and R. Coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
 _POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "coef.", "beta")
 _FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
-#: Texts that software writes at the open end of a band; they are treated like empty cells.
+#: Software writes these strings at the open end of a band. They are treated like empty cells.
 _INFINITE = tuple(
     sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
 )
 _BASES = (*BASES, "base premium", "base factor", "basis")
-#: Names of rows that SAS adds to the coefficients of a GLM.
+#: SAS adds rows with these names to the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
 COEFFICIENT = "coefficient"
 Cells = list[list[Any]]
-#: Row of a long sheet: factor, level and value.
+#: Row of a sheet that lists all factors: factor, level and value.
 Row = tuple[Any, Any, Any]
 
 
 def read_factors(content: bytes, link: Link) -> NamedModel:
-    """Read a tariff from a workbook or delimited text; all readers of models have these parameters."""
+    """Read a tariff from a workbook or delimited text; all readers of models have the same parameters."""
     is_book = content.startswith(b"PK")
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
@@ -146,7 +146,7 @@ class FactorTable(NamedModel):
         if what == COEFFICIENT:
             if link == "auto":
                 raise refused("the table lists coefficients, and does not name their link", NAME_LINK)
-            # The table gives the sum of coefficients, which the user's link turns into the price.
+            # The table gives a sum of coefficients. The link, which the user names, turns it into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
             {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
@@ -171,7 +171,7 @@ class FactorTable(NamedModel):
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
-        """Return an empty tuple, because :meth:`predict` raises an error for levels that the table lacks."""
+        """Return an empty tuple: :meth:`predict` raises an error for levels that the table lacks."""
         return ()
 
 
@@ -213,7 +213,7 @@ def _is_base(name: Any) -> bool:
 
 
 def _are_terms(rows: Cells, place: int) -> bool:
-    """Return whether rows contain names of terms with numbers, including an intercept."""
+    """Return True if rows contain names of terms with numbers, including an intercept."""
     of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
     return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
 
@@ -239,8 +239,8 @@ def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, lin
 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
-    """Raise an error for terms without numbers, and for tables that do not have exactly one intercept."""
-    # If one cell in a column of numbers is text, the whole column is read as text.
+    """Raise an error if a term has no number, or if a table does not have exactly one intercept."""
+    # A single text cell in a column of numbers makes the whole column text.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if without_number := [
         str(row[0]) for row, is_missing in zip(rows, numbers.isna(), strict=True) if is_missing

@@ -1,9 +1,9 @@
 """Open and run a model's file in a separate process, with limits on memory and time.
 
-``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file, then
-rows, and answers with the file's description, with prices, or with an error message. Rows are sent as arrays,
-and answers are sent as JSON and numbers; pickles are not used. If the process dies, the caller gets an error
-message.
+``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file and
+then rows. The process answers with a description of the file, with prices, or with an error message. Rows are
+sent as arrays, and answers as JSON and numbers. Pickles are not used. If the process ends early, the caller
+gets an error message.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fairdash.tables.model_files.model_file import (
     refused,
 )
 
-#: Readers by kind of file, imported only when needed, because each file is read in a new process.
+#: Readers by kind of file. A reader is imported only when needed, because each file is read in a new process.
 _READERS = {
     "lightgbm": "fairdash.tables.model_files.boosted:LightGBMModel",
     "xgboost": "fairdash.tables.model_files.boosted:XGBoostModel",
@@ -48,7 +48,7 @@ _READERS = {
     "factors": "fairdash.auditing.models.factor_tables:read_factors",
     "onnx": "fairdash.tables.model_files.onnx_graph:OnnxModel",
 }
-#: Maximum number of bytes of an answer that is not an array.
+#: Maximum number of bytes of an answer other than an array.
 _MAX_HEADER_BYTES = 10**8
 
 
@@ -80,7 +80,7 @@ def read_model(
     """
     module, _, name = _READERS[kind_of(content)].partition(":")
     read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
-    # Without a table, the model computes no price, so its link may be unknown.
+    # If no table is given, the model computes no price, so its link may be unknown.
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
@@ -159,7 +159,8 @@ class ForeignModel:
             return refused(f"the model needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in output or "bad_alloc" in output:
             return refused(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
-        # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
+        # A Python exception is an error in fairdash. A signal means that a library crashed on an invalid
+        # file.
         if code > 0 and "Traceback" in output:
             return RuntimeError(f"the process that reads the model's file failed:\n{output}")
         return refused("the process that reads it stopped: the file is damaged or too large", hint)
@@ -172,7 +173,7 @@ def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
         if each is not None:
             try:
                 each.close()
-            except BrokenPipeError:  # The process has ended, so it does not need the rest of the message.
+            except BrokenPipeError:  # The process has ended. It does not need the rest of the message.
                 continue
 
 
@@ -224,7 +225,8 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # Libraries would spend seconds loading scikit-learn for estimators that are not used here.
+        # With this entry, scikit-learn can't be imported. Libraries would otherwise spend seconds on loading
+        # it for unused estimators.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)
@@ -237,7 +239,7 @@ def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
 
 def main() -> None:
     """Answer the caller's requests until the caller closes the pipe."""
-    # Libraries print to standard output, so answers have a separate channel.
+    # Answers have a separate channel, because libraries print to standard output.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if sys.platform != "win32":
@@ -252,7 +254,7 @@ def main() -> None:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
-            # The limit on CPU time ends this process if the parent process has died.
+            # If the parent process has died, the limit on CPU time ends this process.
             used = resource.getrusage(resource.RUSAGE_SELF)
             most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))

@@ -1,10 +1,10 @@
-"""Additional answer about a model: how a price changes when one column alone changes.
+"""Additional answer about a model: how a price changes if only one column changes.
 
-Changing one column with all others fixed describes only the model: if columns are related, such customers may
-not exist. For each column, two mean prices are compared: one with the column set to its values in the rows
-with the lowest s, and one with the column set to its values in the rows with the highest s. If the column is
-s, its lowest and its highest values are compared. If the column is a proxy, the comparison shows the effect
-of the proxy's change from low to high s.
+Such a change, with all other columns fixed, describes only the model. If columns are related, such customers
+may not exist. For each column, two mean prices are compared. The first is the mean price if the column has
+its values from the rows with the lowest s, the second if the column has its values from the rows with the
+highest s. If the column is s, its lowest and its highest values are compared. If the column is a proxy for s,
+the comparison shows the effect of its change from low to high s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -30,7 +30,7 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
 Array = NDArray[np.float64]
-#: Function from a frame of rows to prices (n,).
+#: Function that computes prices (n,) from a frame of rows.
 Pricing = Callable[[pd.DataFrame], Array]
 #: Values of a column, each with its share of the exposure.
 Nodes = list[tuple[Any, float]]
@@ -38,13 +38,13 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Maximum number of rows whose price is computed for each value of a column, and share of the rows in each of
-#: two groups: the rows with the lowest s, and the rows with the highest s.
+#: `MAX_ROWS`: maximum number of rows whose price is computed for each value of a column. `END`: share of the
+#: rows in each of two groups, the rows with the lowest and with the highest s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of the quantiles that represent the values of a numeric column.
+#: Quantile levels; these quantiles represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Maximum relative difference of two prices that count as equal, because files contain 32-bit numbers.
+#: Two prices count as equal up to this relative difference, because files contain 32-bit numbers.
 _PRICE_TOLERANCE = 1e-4
 
 
@@ -58,7 +58,7 @@ def priced(
     output: str | None = None,
     check_column: str | None = None,
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
-    """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
+    """Return the frame with the model's price as a new column, the model, and notes.
 
     `columns` are the model's inputs. `link` and `output` are `model_link` and `model_output` of
     :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
@@ -98,7 +98,7 @@ def priced(
             prices = np.asarray(predict(rows[used]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # A user's model may raise any error.
+        except Exception as error:  # A user's model may raise any kind of error.
             listed = ", ".join(f"“{each}”" for each in used)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
@@ -112,7 +112,7 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return prices
 
-    # The additional answer about the model changes only these columns.
+    # Only these columns are changed in the additional answer about the model.
     price.columns = used  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
@@ -122,7 +122,7 @@ def priced(
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a CatBoost model with a loss for which it predicts logarithms."""
+    """Return True if an object is a CatBoost model whose loss makes it predict logarithms."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )
@@ -165,7 +165,7 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
 
 
 def nodes_of(column: pd.Series) -> Nodes:
-    """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
+    """Return values that represent a column (quantiles of numbers, or all levels), with their shares."""
     known = column.dropna()
     if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
         quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
@@ -175,7 +175,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
-    """Return each row's mean price, (n,), when one column is set to each of several values."""
+    """Return each row's mean price, (n,), over several values of one column."""
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
@@ -186,7 +186,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's price change, (n,), when a column's values at low s become its values at high s."""
+    """Return each row's price change, (n,), if a column's values at low s are replaced by those at high s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -199,7 +199,7 @@ def ask_model(
     customer: Any = None,
     tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
-    """Add an answer on how the model's price changes if only s, or only one other column, changes.
+    """Add an answer: how the model's price changes if only s, or only one other column, changes.
 
     The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
     mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;
@@ -267,7 +267,7 @@ def _with_value(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
 
 
 def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
-    """Return whether the model uses a column."""
+    """Return True if the model uses a column."""
     return any(not np.array_equal(model(_with_value(rows, column, value)), base) for value, _ in nodes)
 
 
@@ -312,7 +312,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, 
 def _customer(
     frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
 ) -> tuple[dict[str, pd.DataFrame], str]:
-    """Explain one row's price by comparing it with the prices of rows with the nearest s, and by the effect
+    """Explain the price of one row by the prices of rows with similar s, and by the effect
     of each column.
     """
     if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):

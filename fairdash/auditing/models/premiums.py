@@ -1,14 +1,14 @@
-"""Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which show
-whether results depend on the kind of model.
+"""Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks.
 
-Models are fitted on at most :data:`MAX_ROWS` rows. The sample and the folds consist of whole units, such as
-policies, so the rows of one policy are in one fold.
+Networks show whether results depend on the kind of model. Models are fitted on at most :data:`MAX_ROWS` rows.
+The sample and the folds consist of whole units, such as policies, so all rows of a policy are in the same
+fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
 E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the mean of μ(x, s)
-over the s of all policies (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over s,
-where each policy keeps its rank among policies with the same s, and the premiums have the same distribution
-at every s. Hyperaware: E[corrective|x] (Côté, Côté and Charpentier 2025).
+over the s of all policies (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over s.
+Each policy keeps its rank among policies with the same s, and premiums have the same distribution at every s.
+Hyperaware: E[corrective premium|x] (Côté, Côté and Charpentier 2025).
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
-#: Options of boosted trees (scikit-learn's histogram gradient boosting).
+#: Options of scikit-learn's histogram gradient boosting (boosted trees).
 Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Weight, in rows, of the overall mean in the shrunk mean of a level. These means order the levels.
+#: Weight of the overall mean, in rows, when the mean of a level is shrunk towards it. The shrunk means order
+#: the levels.
 _PRIOR_ROWS = 20
-#: Premiums by id, from the premium that uses s fully to the premium that does not use s.
+#: Premiums by id, ordered from full use of s to no use of s.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
     {
         "best_estimate": "Best estimate",
@@ -50,7 +51,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: Differences of two premiums for each policy, as a map of ids to names.
+#: Ids and names of differences between two premiums of a policy.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware minus aware",
@@ -60,9 +61,9 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 )
 #: Maximum number of values that represent the distribution of s.
 N_NODES = 30
-#: Ratio of the kernel's width in :func:`corrective_of` to the usual width for a smooth curve.
+#: Width of the kernel in :func:`corrective_of`, divided by the usual width for a smooth curve.
 _WIDTH_RATIO = 0.25
-#: Maximum number of rows to fit and evaluate models, and number of folds.
+#: Maximum number of rows for fitting and evaluating models.
 MAX_ROWS = 30_000
 N_FOLDS = 3
 
@@ -71,9 +72,9 @@ N_FOLDS = 3
 class Fitted:
     """Fitted model, with the encoder that turns features into its numeric columns.
 
-    A level of a text column becomes the mean of the target among the level's rows, shrunk to the overall
-    mean, because trees find the best split of levels in this order (Fisher 1958). An unknown level becomes
-    the overall mean. scikit-learn's TargetEncoder accepts no weights.
+    A level of a text column becomes the mean of the target among the level's rows, shrunk towards the overall
+    mean. In this order, trees find the best split of levels (Fisher 1958). An unknown level becomes the
+    overall mean. scikit-learn's TargetEncoder accepts no weights.
     """
 
     model: Any
@@ -112,7 +113,7 @@ class Fitted:
         return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
-        """Predict each row with the last column set to each of K values in turn, (n, K)."""
+        """Predict each row K times, (n, K), with the last column set to one of K values."""
         rows = self.encode(features, np.zeros(len(features)))
         predictions = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
@@ -121,18 +122,19 @@ class Fitted:
         return predictions
 
 
-#: Options of trees for three targets. A price has little noise given the features, even in a class of 20
-#: rows. A cost is mostly noise. A conditional mean is smooth.
+#: Options of trees for three kinds of targets. A price has little noise given the features, even in a class
+#: of 20 rows; a cost is mostly noise; a conditional mean is smooth.
 PRICE_TREES: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
 COST_TREES: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
 MEAN_TREES: Trees = {"max_iter": 60}
-#: Package that networks need. Without it, trees still give every answer, but no networks check the trees.
+#: Package that networks need. Without it, trees still give every answer, but networks do not check the trees.
 NETWORKS_PACKAGE = "torch"
 NO_NETWORKS = (
     "The second kind of model, networks, was left out, because it needs the package torch. "
     f'Install it: pip install "fairdash[{EXTRA_OF[NETWORKS_PACKAGE]}]".'
 )
-#: Minimum number of rows per mini-batch, and steps per epoch. More rows hardly lengthen a step.
+#: `_MIN_ROWS_PER_STEP`: minimum number of rows per mini-batch. `_STEPS_PER_EPOCH`: number of steps. More rows
+#: hardly lengthen a step.
 _MIN_ROWS_PER_STEP, _STEPS_PER_EPOCH = 256, 40
 
 
@@ -145,7 +147,7 @@ def fit_trees(
 
 
 def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
-    """Predict y (n,) at each row by trees fitted on the other folds."""
+    """Predict y (n,) at each row by trees fitted to the rows of the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
         targets, weight, *others = (each[~fold] for each in (y, table.weight, *more))
@@ -157,7 +159,7 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
 def networks_out_of_fold(
     table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
-    """Predict y (n,) out of fold by fairdash's standard networks, trained together in one batch (a stack)."""
+    """Predict y (n,) out of fold by fairdash's standard networks, which are trained together as a batch."""
     from fairdash.data.dataset import Dataset
     from fairdash.training.device import resolve_device
     from fairdash.training.methods import STANDARD
@@ -171,7 +173,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Columns get generated names, because a user's column may have any name.
+    # Columns get generated names, because the user may have given a column any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -211,13 +213,13 @@ def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARE
 
 
 def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return (loss of `base` − loss of `better`) / loss of the mean, with losses paired by unit."""
+    """Return (loss of `base` − loss of `better`) / loss of the mean; the interval pairs losses by unit."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
-    """Return Σ w part / Σ w whole, with an interval over independent units; 0 if Σ w whole is 0."""
+    """Return Σ w part / Σ w whole with an interval, from independent units; 0 if Σ w whole is 0."""
     total = float(table.weight @ whole)
     if total <= 0:
         return Estimate.of(0.0, 0.0)
@@ -234,7 +236,7 @@ class Costs:
     table
         The rows used.
     cost : (n,) array
-        Costs from which the models learned, scaled to the mean price.
+        Costs to which the models were fitted, scaled to the mean price.
     at_nodes : (n, K) array
         μ(x, sₖ) at up to 30 values sₖ of s; no model predicts a row on which it was fitted.
     premiums
@@ -259,7 +261,8 @@ class Costs:
         predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # The loss may need positive values, so predictions of networks are clipped to the trees' range.
+        # Predictions of networks are clipped to the range of the trees' predictions, because the loss may
+        # need positive values.
         best = self.premiums["best_estimate"]
         return np.clip(predicted, best.min(), best.max())
 
@@ -280,18 +283,18 @@ class Costs:
 
     @property
     def fit(self) -> Estimate:
-        """Share of the deviance (or variance) that the best estimate explains on held-out rows."""
+        """Share of the deviance (or variance) of cost that the best estimate explains on held-out rows."""
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
     def fit_to_cost(self) -> Estimate:
-        """Fit to the learned cost; a user's expected cost has less noise than the outcome."""
+        """Explained share of the learned cost, which has less noise if it is the user's expected cost."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
         return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 
     @property
     def is_learned(self) -> bool:
-        """Return whether the best estimate explains a detectable part of the held-out rows' variation."""
+        """Return True if the best estimate explains a detectable part of the variation in held-out rows."""
         return self.fit_to_cost.ci_low > 0
 
     @property
@@ -319,9 +322,9 @@ def at_level_of_price(cost: Array, table: AuditTable) -> Array:
 def learn_costs(
     table: AuditTable, *, tell: Callable[[float], object] = float, random_state: int | None = 0
 ) -> Costs:
-    """Learn policies' costs from features and s, and compute the five premiums; `tell` receives progress.
+    """Learn the costs of policies from features and s, and compute five premiums; `tell` receives progress.
 
-    The models learn the user's expected cost or, without it, the outcome, whose mean must be above 0.
+    The models learn the user's expected cost or, without it, the outcome. Its mean must be above 0.
     """
     part = table.sampled(MAX_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost
@@ -340,7 +343,7 @@ def learn_costs(
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             known = (part.features[~out], values[~out], part.weight[~out])
             mean = fit_trees(_trees_for(values), *known, random_state=random_state)
-            # Trees may extrapolate slightly beyond the range of the training values.
+            # Predictions are limited to the range of the training values, which trees may slightly exceed.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
@@ -364,12 +367,12 @@ def _trees_for(y: Array) -> Trees:
 
 
 def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
-    """Convert ranks of `best` (n,) among rows of equal s to values with the same distribution at every s.
+    """Replace `best` (n,) by values that keep its ranks given s, and have the same distribution at every s.
 
     The distribution given s is estimated from rows with similar s
     (:func:`fairdash.training.references.fit_barycentre`), with a narrower kernel than for a smooth curve,
-    because predictions of trees have steps. `learned` (n,) marks the rows from which distributions are
-    learned, by default all rows.
+    because predictions of trees have steps. `learned` (n,) marks the rows used to learn the distributions;
+    the default is all rows.
     """
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
     bandwidth = _WIDTH_RATIO * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
@@ -389,7 +392,7 @@ def fit_of(costs: Costs) -> str:
 
 
 def nothing_learned(costs: Costs) -> str:
-    """Return the reason why an answer based on learned costs gives no numbers."""
+    """Return the reason why an answer that needs learned costs gives no numbers."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
         f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
@@ -397,13 +400,13 @@ def nothing_learned(costs: Costs) -> str:
 
 
 def loss_in_words(costs: Costs) -> str:
-    """Return the name of the quantity that the best estimate explains in part."""
+    """Return the name of the quantity of which the best estimate explains a share."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 
 def points(each: Estimate) -> str:
     """Format a difference between two shares, with its interval, in percentage points."""
-    # Adding 0 converts −0 to 0.
+    # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 

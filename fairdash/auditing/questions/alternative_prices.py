@@ -1,10 +1,10 @@
 """Questions 8 and 10: which other prices could be charged, and how does a second price compare?
 
-:mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
-10 are audited on the same rows, folds and points, and for each number the difference between the prices is
-reported. Intervals of differences are paired: for curves, the interval uses the difference between each
-unit's contributions to the two numbers. All other intervals come from a jackknife that leaves out a twentieth
-of the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models.premiums` computes the five alternative premiums (question 8). If there is a
+second price (question 10), both prices are audited on the same rows, folds and points. For each number, the
+difference between the prices is reported. Intervals of differences are paired. For curves, the interval uses
+each unit's contributions to the two numbers, and their difference. All other intervals come from a jackknife
+that leaves out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Suffixes of the columns with an estimate and its limits, and the fields of the estimate in these columns.
+#: Suffixes of the columns for an estimate and its limits, with the fields of the estimate in these columns.
 _LIMITS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
-    """Answer question 8: five premiums for the same costs, with curves along s, fit and differences.
+    """Answer question 8: compare five premiums for the same costs: curves along s, fit and differences.
 
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
-    the price first: shares of the mean price, the share of the outcome's variation explained on held-out
-    rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the columns of a
-    curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
+    the price first. The row contains shares of the mean price, the share of the outcome's variation explained
+    on held-out rows, and how much larger the best estimate's share is (``less``). ``premium_curves`` has the
+    columns of a curve's band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price.
     ``premium_differences`` has one row per difference with its distribution over policies, in units of the
     price.
     """
@@ -127,7 +127,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Explain why question 8 has no premiums."""
+    """Explain why no alternative premiums are computed (question 8)."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -138,7 +138,7 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], lost_fit: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """Return the answer to question 8 and further sentences."""
+    """Return the answer on alternative prices (question 8), then sentences that explain it."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
@@ -208,9 +208,9 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 
 
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
-    """Tabulate the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
+    """Return the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Each number is divided by the mean of the price that it describes, or has the unit of its measure. If a
+    Each number is a share of the mean of the price that it describes, or has the unit of its measure. If a
     number has no paired interval, its limits are missing.
     """
     numbers = [
@@ -228,14 +228,14 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
 
 
 def _gaps(answered: Answered) -> Iterator[dict[str, object]]:
-    """Yield a row per criterion with the estimate that is compared with the threshold."""
+    """Yield one row for each criterion, with the estimate that is compared with the threshold."""
     for name, each in answered.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
 def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each measure of a curve with half the width of its paired interval."""
+    """Yield each measure of a curve, and half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for answered in (first, other):
@@ -261,7 +261,7 @@ def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, f
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
-    """Return each unit's contribution to the error of a gap, as a share of the mean price, (U,)."""
+    """Return each unit's contribution, (U,), to the error of a gap that is a share of the mean price."""
     value, unit_errors = curve.difference(low, high, table)
     mean_errors = table.per_unit(table.share * (table.price - mean))
     return np.asarray((unit_errors - value / mean * mean_errors) / mean)
@@ -273,10 +273,10 @@ def _half_width(parts: list[Array]) -> float:
 
 
 def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each remaining measure with half its interval's width, by a jackknife over groups of units."""
+    """Yield the other measures with half their intervals' widths, by a jackknife over groups of units."""
     estimates = []
     for data in (first.data, other.data):
-        # The curve is predicted out of fold only once, for all subsets of rows.
+        # The curve is predicted out of fold only once, and the predictions are used for all subsets of rows.
         predicted = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged_data = data.on("outcome")
         fold, judged_fold = data.table.folds(_JACKKNIFE_GROUPS), judged_data.table.folds(_JACKKNIFE_GROUPS)

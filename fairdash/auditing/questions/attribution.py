@@ -1,7 +1,7 @@
-"""Question 6: through which columns does the price depend on s? The answer has the features' shares of the
-link, the direct use of s, and proxy discrimination.
+"""Question 6: through which columns does the price depend on s?
 
-A surrogate π̂ fitted to the table's features reproduces the price. The share of π̂'s variance that s
+The answer gives the features' shares of the link, the direct use of s, and proxy discrimination. The price is
+reproduced by a surrogate model π̂, which is fitted to the table's features. The share of π̂'s variance that s
 explains, UF = Var(E[π̂|s]) / Var(π̂), is divided among the features by Shapley values φⱼ, which add up to π̂:
 UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
@@ -48,8 +48,9 @@ Array = NDArray[np.float64]
 
 #: Maximum number of rows for which Shapley values are computed.
 MAX_EXPLAINED = 2_000
-#: A price uses s directly if s improves the surrogate by more than this share of the price's variance. Trees
-#: are never exact, so s may slightly reduce their error even if the price does not use s.
+#: A price uses s directly if s improves the surrogate model by more than this share of the variance of the
+#: price. Trees are never exact. Their error may therefore fall slightly if s is added, even if the price does
+#: not use s.
 MIN_DIRECT_USE = 0.005
 #: Display names of the models of the price.
 WITHOUT = "the price from its features"
@@ -60,22 +61,22 @@ _NO_SHARES = (
     f'pip install "fairdash[{EXTRA_OF["shap"]}]".'
 )
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
-#: Maximum number of features that a sentence names.
+#: A sentence names at most this number of features.
 _MAX_NAMED = 3
-#: Minimum share of the explained variance for a feature to appear in a sentence.
+#: A sentence names only features with at least this share of the explained variance.
 _MIN_NAMED = 0.02
-#: Numbers of rows and permutations for the ranking of proxies.
+#: Ranking of proxies: `_PROXY_ROWS` is the number of rows, `_PERMUTATIONS` the number of permutations.
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 def through_what(data: AuditData, _: Answered) -> Part:
-    """Attribute the price's link with s: the share of variance that s explains, the features responsible, any
+    """Explain the price's link with s: the share of variance that s explains, the features behind it, any
     direct use of s, and proxy discrimination."""
     table, name = data.on("features").table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     explained_by_s = f"“{name}” explains {within(uf)} of the price's variance."
-    # A price may use s in interactions with other columns although its averages do not differ along s.
+    # Even if its averages do not differ along s, a price may use s in interactions with other columns.
     if table.features.columns.empty or not varies(table.price):
         no_features = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(explained_by_s, *no_features), measures=tuple(measures))
@@ -102,7 +103,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
             **({} if shares.empty else {"drivers": shares}),
             "proxies": proxies,
             "surrogate_fit": pd.concat(
-                # Classes of s have no order, so the share of the variance of ranks is left out.
+                # The share of the variance of ranks is left out, because classes of s have no order.
                 [fits, _further_fits(costs, proxy_r2=None if table.classes else proxy_r2)],
                 ignore_index=True,
             ),
@@ -112,12 +113,12 @@ def through_what(data: AuditData, _: Answered) -> Part:
 
 
 def _uses_s_directly(direct_use: Estimate) -> bool:
-    """Return whether the price certainly uses s directly; if so, the surrogate has s among its features."""
+    """Return True if the price certainly uses s directly; the surrogate model then has s as a feature."""
     return direct_use.ci_low > MIN_DIRECT_USE
 
 
 def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) -> str:
-    """Return a sentence on the features through which the price depends on s, according to the surrogate."""
+    """Return a sentence on the features through which the surrogate model depends on s."""
     if shares.empty:
         return _NO_SHARES
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * surrogate_uf.value)].head(
@@ -131,7 +132,7 @@ def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) 
 
 
 def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, direct_use: Estimate, name: str) -> str:
-    """Return a sentence on the surrogate and its fit."""
+    """Return a sentence on the surrogate model of the price and its fit."""
     model, suffix = (WITH, f" and “{name}”") if _uses_s_directly(direct_use) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     networks_in_words = (
@@ -190,7 +191,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
         Dataset(
             name="audit",
             features=part.features,
-            # A data set requires a target, although the proxies do not depend on it.
+            # The proxies do not depend on a target, but a data set requires one.
             target=pd.Series(range(part.n), dtype=float, name=table.columns.price),
             sensitive=pd.DataFrame({name: part.sensitive}),
             group=None if part.n_units == part.n else pd.Series(part.units, name=table.columns.groups),
@@ -230,12 +231,11 @@ def drivers_of(
     -------
     DataFrame
         One row per model of the price, with its R² on held-out rows: model, rows, measure, value, ci_low,
-        ci_high. The models are the surrogate without s, the surrogate with s, and networks instead of trees,
-        with s if the surrogate uses s.
+        ci_high. The models are the surrogate without s, the surrogate with s, and networks instead of trees.
+        The networks use s if the surrogate uses it.
     Estimate
-        Increase of the surrogate's R² on held-out rows if the surrogate also uses s. If this increase is
-        certainly larger than :data:`MIN_DIRECT_USE`, s is among the features of the surrogate from which the
-        shares are computed.
+        Increase of the surrogate's R² on held-out rows if s is added to its features. If this increase is
+        certainly larger than :data:`MIN_DIRECT_USE`, the shares are computed from the surrogate with s.
     Estimate
         Share UF of the surrogate's variance that s explains.
     DataFrame
@@ -282,13 +282,13 @@ def drivers_of(
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
     """Return Shapley values, (n, p), on the scale on which the trees are additive.
 
-    The Shapley values of a row add up to the row's prediction minus the mean on this scale. For trees with
-    squared error, the scale is the price, and for Poisson, gamma or Tweedie losses, its logarithm.
+    The Shapley values of a row add up to the row's prediction minus the mean on this scale. This scale is the
+    price for squared error, and its logarithm for Poisson, gamma or Tweedie losses.
 
     The library ``shap`` computes path-dependent values for trees (Lundberg et al. 2020).
     """
     with warnings.catch_warnings():
-        # shap's figures, which are not used here, import deprecated parts of matplotlib.
+        # shap's figures import deprecated parts of matplotlib, but they are not used here.
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         from shap.explainers import TreeExplainer
 
@@ -297,7 +297,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
-    """Return UF of the sum of parts (n, p) and each part's share UFⱼ: p + 1 estimates, corrected for noise.
+    """Return UF of the sum of p parts (n, p), then the share UFⱼ of each part: estimates corrected for noise.
 
     Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])], where the conditional means are fitted on
     other folds. The shares of the parts add up to UF (compare :func:`fairdash.auditing.gaps.typical_gap`).
@@ -315,8 +315,8 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
     """Return PD, the share of a price's variance that no price without proxy discrimination reproduces.
 
-    Prices without proxy discrimination are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1: a policy's expected
-    cost averaged over s, with weights that do not depend on the policy's features (Lindholm, Richman,
+    Prices without proxy discrimination are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1. The expected cost of a
+    policy is averaged over s with weights that do not depend on the policy's features (Lindholm, Richman,
     Tsanakas and Wüthrich 2026).
 
     Parameters
@@ -328,8 +328,8 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     Returns
     -------
     PD, v
-        PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if a constant is the closest
-        price without it. The interval of PD treats μ as known. `v`, (K,), contains the weights of the closest
+        PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if the closest price without
+        it is a constant. The interval of PD treats μ as known. `v`, (K,), contains the weights of the closest
         price.
     """
     share = table.share
@@ -337,14 +337,14 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     total = float(share @ centred**2)
     if total <= 0:
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
-    # The columns are the extreme points of the allowed set, minus the price: c alone, and c + μ(x, sₖ) for
+    # The columns are the extreme points of the allowed set minus the price: c alone, and c + μ(x, sₖ) for
     # each k.
     corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - centred[:, None]
     gram = corners.T @ (share[:, None] * corners) / total
     eigenvalues, vectors = np.linalg.eigh(gram)
     root = np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
-    # The shortest vector in the hull of columns d solves min ‖Du‖² + (Σu − 1)² over u ≥ 0, scaled to u / Σu.
-    # For u = tv with Σv = 1, the minimum over t is ‖Dv‖² / (1 + ‖Dv‖²), which increases with ‖Dv‖.
+    # The shortest vector in the convex hull of columns d solves min ‖Du‖² + (Σu − 1)² over u ≥ 0, scaled to u
+    # / Σu. If u = tv with Σv = 1, the minimum over t is ‖Dv‖² / (1 + ‖Dv‖²). It increases with ‖Dv‖.
     u, _ = nnls(np.vstack([root, np.ones(len(gram))]), np.append(np.zeros(len(gram)), 1.0))
     weights = u / u.sum()
     distance = corners @ weights

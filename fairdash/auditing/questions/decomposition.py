@@ -1,9 +1,10 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
 Question 3 splits the gap between two points of s into a part that expected cost justifies and an unexplained
-part. One half of the units selects the lowest and the highest point of the price's curve, the other half
-measures the gap between them, and vice versa. A point that is high only by noise in one half therefore does
-not enlarge the gap. The gap between the 10th and the 90th percentile of s is also reported.
+part. One half of the units selects the lowest and the highest point of the price's curve. The other half
+measures the gap between these points. Then the halves change roles. If a point is high in one half only
+because of noise, it does not enlarge the gap in the other half. The answer also reports the gap between the
+10th and the 90th percentile of s.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
@@ -45,18 +46,19 @@ from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
-#: Factor that reduces the curve's penalty, and thus the bias, in the comparison of two fixed points.
+#: The penalty of the curve is multiplied by this factor, which reduces the bias, if two percentiles of s are
+#: compared.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Maximum number of rows for one factor. With several factors, trees use at most :data:`TREE_ROWS`.
+#: Maximum number of rows with one factor. With several factors, trees use at most :data:`TREE_ROWS` rows.
 _MAX_ROWS = 100_000
 _TREES = 60
-#: Minimum weight of a leaf, in rows of average weight.
+#: Minimum weight of a leaf of a tree, in rows of average weight.
 _LEAF = 10
 
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
-    """Answer question 3: split the gap into the part that expected cost explains and an unexplained part."""
+    """Answer question 3: split the gap into a part that expected cost explains and an unexplained part."""
     data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
     fixed = None
@@ -85,7 +87,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
 
 
 def among_equals(data: AuditData, _: Answered) -> Part:
-    """Answer question 4: estimate the largest gap given all legitimate factors, and given each factor."""
+    """Answer question 4: estimate the largest gap given all legitimate factors, and given each of them."""
     data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
@@ -126,10 +128,10 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     return replace(answer, measures=tuple(measures))
 
 
-#: Gap of the price between two points of s with its parts, in units of the price, and the pairs of points.
-#: ``gap`` is E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's
-#: loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half of the rows has a
-#: separate pair.
+#: Gap of the price between two points s₁ and s₂ with its parts, in units of the price, and the pairs of
+#: points. ``gap`` is E[π|s₂] − E[π|s₁]. If there is a cost, ``earned`` is the part that cost explains at the
+#: portfolio's loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half of
+#: the rows has its own pair.
 Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
@@ -141,7 +143,7 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """Decompose the gap between the curve's extreme points, which the other half of the units selects.
+    """Decompose the gap, on each half of the units, between extreme points selected on the other half.
 
     The result is None if one of the halves has no cost, or too few rows for a curve.
     """
@@ -167,7 +169,7 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
 
 
 def _matching_point(basis: Basis, other: Basis, point: int) -> int:
-    """Map a point of the basis fitted on one half of the rows to the same point in the other half's basis."""
+    """Find a point, given in the basis of one half of the rows, in the basis of the other half."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
@@ -188,7 +190,7 @@ def _parts(
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
         cost_difference, cost_error = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
-        # The loss ratio is also estimated, with the influence function (π − ratio Y) / E[Y].
+        # The loss ratio is estimated, too. Its influence function is (π − ratio Y) / E[Y].
         ratio_error = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         earned_error = ratio * cost_error + cost_difference * ratio_error
         parts["earned"] = (ratio * cost_difference, earned_error)
@@ -218,7 +220,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
+    """State how much of the gap cost explains; each of two pairs of points was selected on the other half."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
@@ -247,7 +249,7 @@ def controlled_curve(
     """Return the price's curve along s among rows with equal factors, and the rows used.
 
     The rows used are all rows or a random sample. Given the factors, the data identify only differences along
-    s, so the curve's level is set to the mean price.
+    s. The curve's level is therefore set to the mean price.
     """
     part, basis, residuals = residuals_among_equals(table, factors, random_state=random_state)
     return part, _curve_of(part, basis, residuals)
@@ -293,7 +295,7 @@ def _residuals(
         return after_splines
     factor_columns = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
-    # The same trees predict all columns, because separate boosted trees for each column would be slow.
+    # All columns are predicted by the same trees, because separate boosted trees would be slow.
     from sklearn.ensemble import ExtraTreesRegressor
 
     codes = np.column_stack([*factor_columns.numbers.values(), *factor_columns.levels.values()])
@@ -305,14 +307,14 @@ def _residuals(
         out = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            # The limit on a leaf is a weight, so that a duplicated row has the effect of a row of weight 2.
+            # The limit on a leaf is a weight, so that two equal rows have the effect of one row of weight 2.
             min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
-        # The columns are scaled to equal spread, so each has the same influence on a tree's splits.
+        # The columns are scaled to equal spread, so that each has the same influence on the splits of a tree.
         scale = np.sqrt(np.average(after_splines**2, axis=0, weights=table.weight)) + 1e-300
-        # Rows with equal factors are always in the same leaf, so trees can use their means.
+        # Rows with equal factors are always in one leaf, so trees can use the means of these rows.
         training_cell, weight = cell[~out], table.weight[~out]
         cell_weight = np.bincount(training_cell, weights=weight, minlength=len(first))
         sums = (
@@ -343,10 +345,10 @@ def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], columns: 
 
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
-    """Return the answer to question 1, which also answers question 4 if all factors are constant."""
+    """If all factors are constant, return the answer on all rows, which then also holds among equals."""
     sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{sentence} All rows are equals, so the answer to question 1 applies.",),
+        sentences=(f"{sentence} All rows are equal in the factors, so the answer to question 1 applies.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )
@@ -360,8 +362,8 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of a test for any kind of link, also
-    for links that vary with the factors."""
+    """Return the answer, then explanations; `any_link` is the p-value of a test for any kind of link, which
+    includes links that vary with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

@@ -18,11 +18,11 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent
 
-#: Share of the exposure that counts as having the highest prices.
+#: Share of the exposure whose prices count as the highest.
 TOP_SHARE = 0.05
-#: Adverse impact ratio below which the four-fifths rule reports a class.
+#: The four-fifths rule reports a class with an adverse impact ratio below this value.
 FOUR_FIFTHS = 0.8
-#: Maximum share of rows with the highest prices. If ties make the share larger, it is not reported.
+#: Maximum share of rows with the highest prices. A larger share, due to ties, is not reported.
 _MAX_TOP_SHARE = 0.2
 
 
@@ -67,7 +67,7 @@ def _noise_clause(gap: Gap) -> str:
 
 
 def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
-    """Return the answer and further sentences."""
+    """Return the answer, then explanations."""
     mean = data.table.mean_price
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
@@ -78,7 +78,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
 
 
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Return two tables in units of the price: ``classes`` (each class against the rest) and ``class_pairs``.
+    """Return two tables in units of the price: ``classes`` (each class and all others) and ``class_pairs``.
 
     A price up to the median is favourable. The tables leave out classes that are too small to be shown.
     """
@@ -95,7 +95,7 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 
 
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Answer question 1 in words, including the differences between classes."""
+    """Describe in words whether the price follows the attribute, with the differences between classes."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
     significant = each[each["p_value"] <= LEVEL]
     listed = ", ".join(
@@ -122,7 +122,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """Answer question 2: the curve's lowest and highest points, and the share of top prices along s."""
+    """Answer question 2: find the curve's lowest and highest point, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -152,11 +152,11 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share, in [0, 1], of rows with the highest 5 % of prices: along s with a band, and overall.
+    """Return the share of rows, in [0, 1], among the highest 5 % of prices: along s with a band, and overall.
 
-    The share along s is the curve of an indicator, fitted like the price's curve, so s is not cut into bands.
-    Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %. The result
-    is None if the overall share would exceed a fifth.
+    The share along s is a curve, fitted to an indicator in the same way as the price's curve. This curve
+    needs no bands of s. Rows with equal prices are all included or all excluded, so the overall share may
+    exceed 5 %. The result is None if the overall share would exceed a fifth.
     """
     limit = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     is_top = (table.price >= limit).astype(float)
@@ -183,10 +183,11 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 
 
 def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return mean prices in the cells of crossed attributes, and a sentence on each crossing's largest gap.
+    """Return mean prices in the cells of combined attributes, and sentences on the largest gaps.
 
-    The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
-    interval of the gap accounts for the selection of the extreme pair among all pairs of cells.
+    The limits ``low`` and ``high`` hold simultaneously for all cells of a combination of attributes in 95 %
+    of samples. The interval of the gap accounts for the selection of the extreme pair among all pairs of
+    cells.
     """
     frames, sentences = [], []
     for data in crossings:

@@ -1,14 +1,15 @@
 """Question 7: how much money is at stake, and for whom?
 
-The answer compares payments with a base, along s and for each segment.
+The answer compares payments with a base payment, along s and for each segment.
 
 A row's base is its expected cost divided by the portfolio's loss ratio, so that bases and prices have the
-same total. Without a cost, the base is the mean price or, in a segment, the mean price of the rows with the
-same level of the other column. The payment of a group above its base is Σ w (π − base). The standard error is
-the larger of two values: one from the spread within the group, and one from the overall spread and the
-group's number of rows. The second value is needed for a small group without claims, which has no spread. The
-standard error ignores the noise of the base, which would make intervals narrower if spreads are equal. In 95
-% of samples, the limits in a table hold for all groups of the table.
+same total. Without a cost, the base is the mean price. In a segment, it is the mean price of the rows with
+the same level of the other column. The payment of a group above its base is Σ w (π − base). The standard
+error is the larger of two values. The first comes from the spread within the group, the second from the
+overall spread and the number of rows in the group. The second value is needed for a small group without
+claims, because its spread is 0. The standard error ignores the noise of the base. If spreads are equal,
+taking it into account would make intervals narrower. In 95 % of samples, the limits in a table hold for all
+groups of the table.
 """
 
 from __future__ import annotations
@@ -32,13 +33,12 @@ from fairdash.utils.text import counted, percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of segments in the table; number of bands of s and of each numeric column, and maximum
-#: number of levels of another column.
+#: Maximum number of segments in the table.
 MAX_SEGMENTS = 20
+#: Number of bands of s and of each numeric column. Maximum number of levels of any other column.
 _BANDS, _MAX_LEVELS = 5, 30
-#: Factor that multiplies the standard error of the sum over the two halves. The noise of each half determines
-#: the sign of the other half's sum, so without a link the variance is E[(|a| + |b|)²] for independent normal
-#: a and b.
+#: Factor of the standard error of the sum over both halves. Each half's noise determines the sign of the
+#: other half's sum. Without a link, the variance is therefore E[(|a| + |b|)²] for independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
@@ -69,7 +69,7 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
-    """Return the factors and features that are crossed with s to form segments."""
+    """Return the factors and features that are combined with s to form segments."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
     controls = {name: as_feature(column) for name, column in table.controls.items()}
     return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
@@ -135,16 +135,16 @@ def amounts(
     Parameters
     ----------
     groupings
-        Pairs of arrays (n,): the group of each row, 0 … K-1, or −1 for no group, and the payment of each row
-        above its base.
+        Pairs of arrays (n,): the group of each row (from 0 to K-1, or −1 for no group), and the payment of
+        each row above its base.
 
     Returns
     -------
     DataFrame
         One row per group, in the order of the groupings; groups with fewer than 20 rows or units are missing.
         The columns are grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
-        per_head_high, total, total_low, total_high, and shown, which is the distance from 0 to the interval
-        of per_head, or 0 if the interval contains 0.
+        per_head_high, total, total_low, total_high, and shown: the distance of the interval of per_head from
+        0, or 0 if the interval contains 0.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
     masks = [code >= 0 for code, _ in groupings]
@@ -204,7 +204,7 @@ def along_s(
     cost
         Expected cost, to which the base is proportional; by default the base is the mean price.
     base
-        Whether to subtract a base from the price.
+        True subtracts a base from the price.
 
     Returns
     -------
@@ -229,10 +229,10 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """Return the most affected segments: a fifth of s and a level or fifth of another column.
+    """Return the most affected segments: combinations of a fifth of s and a level or fifth of another column.
 
-    Segments are sorted by the limit of the amount per head that is closest to 0, so noise does not put a
-    small segment first. Segments whose limits include 0 come last, sorted by the amount divided by its
+    Segments are sorted by the limit of the amount per head that is closest to 0. Noise therefore does not put
+    a small segment first. Segments whose limits include 0 come last, sorted by the amount divided by its
     standard error.
 
     Parameters
@@ -260,7 +260,7 @@ def segments(
             above = above_base(price, None, table.weight, within=level + 1)
         else:
             above = above_base(price, cost, table.weight)
-        # The codes are renumbered, because an unused code would be a group without rows.
+        # The codes are numbered again, because an unused code would be a group without rows.
         codes, new_code = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = new_code
         groupings.append((code, above))
@@ -281,7 +281,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Yield, for each column, its name, the level of each row (n,), −1 if missing, and the levels' names."""
+    """Yield each column's name, the level of each row (n,) (−1 if missing), and the names of the levels."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
@@ -304,10 +304,10 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def payments_above_base(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base where the curve fitted on the other half of units exceeds the base.
+    """Return payments above the base at those s where the curve of the other half exceeds the base.
 
-    The curve is fitted on separate rows and independent of a row's own noise, so the average payment is 0 if
-    there is no link.
+    The curve is fitted to other rows, so it is independent of a row's own noise. If there is no link, the
+    average payment is therefore 0.
 
     Returns
     -------
@@ -319,13 +319,13 @@ def payments_above_base(
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # The curve of each half is centred, because the errors of the two halves' means have opposite signs.
+    # Each half's curve is centred, because the errors of the means of the two halves have opposite signs.
     half = table.folds(2)
     level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
     is_above = prediction - level[half] > 1e-9 * np.abs(table.price).max()
     paid, share_above = float(share[is_above] @ above[is_above]), float(share[is_above].sum())
     base = np.ones(table.n) if cost is None else cost
-    # The base is also estimated, so the group's share of the base is subtracted from every row.
+    # The group's share of the base is subtracted from every row, because the base is estimated, too.
     share_of_base = float(share[is_above] @ base[is_above] / (share @ base))
     influence = share * (above * (is_above - share_of_base) - (paid / max(share_above, 1e-12)) * is_above)
     error = _TWO_HALVES * table.error(influence)

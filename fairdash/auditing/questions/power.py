@@ -2,9 +2,10 @@
 the attribute.
 
 Simulation and extrapolation (SIMEX: Cook and Stefanski 1994) estimates the price's curve for an s measured
-without error. SIMEX adds errors of growing variance to s, fits a curve for each variance, and extrapolates
-the trend to an s without error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are
-classical: normal around the true value, with the same variance everywhere, and equal in all rows of a policy.
+without error. SIMEX adds errors of growing variance to s, and fits a curve for each variance. SIMEX then
+extrapolates the trend to an s without error. The user states the reliability of s, Var(true s) ÷ Var(s).
+Errors are classical: normal around the true value, with the same variance everywhere, and equal in all rows
+of a policy.
 
 A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
 component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so the curve's value at a point
@@ -34,15 +35,15 @@ from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
-#: Reliabilities for which results are always reported; 1 means that s has no error.
+#: Results are always reported for these reliabilities. A reliability of 1 means that s has no error.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
 #: Variances of the added errors, as shares of the variance of s.
 _ADDED_VARIANCES = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure (percentiles of s) at which the curve is evaluated.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Maximum number of rows in a simulation, in whole units; limits of the number of draws of the errors, and
-#: target number of rows in all draws.
+#: Maximum number of rows in a simulation, drawn as whole units.
 MAX_ROWS = 100_000
+#: Largest and smallest number of draws of the errors. Target number of rows in all draws together.
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
     "The classes of “{name}” have no order. The audit therefore omits percentiles, direction and reliability."
@@ -54,7 +55,7 @@ _BERKSON = (
 
 
 def how_sure(data: AuditData, before: Answered) -> Part:
-    """Answer question 9: report power, missing attributes, and estimates for an attribute without error."""
+    """Answer question 9: report power, rows without s, and estimates for an s without error."""
     parts = [_power(data, before), *_missing(data), _reliable(data)]
     return Part(
         sentences=tuple(sentence for part in parts for sentence in part.sentences),
@@ -75,7 +76,7 @@ def _power(data: AuditData, before: Answered) -> Part:
         }
         for name, each in before.criteria.items()
     ]
-    # If the factors determine s, the primary criterion has no estimate, so independence takes its place.
+    # If the factors determine s, the primary criterion has no estimate. Independence is then used instead.
     name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
     first = before.criteria[name]
     n, needed = first.table.n, first.rows_needed(data.plan)
@@ -153,7 +154,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     DataFrame
         Bands of the price: low, high, rows, and share (of the exposure) with missing s.
     None
-        Returned if s is missing in fewer than 20 rows.
+        Result if s is missing in fewer than 20 rows.
     """
     price = frame[columns.price].to_numpy(dtype=float, na_value=np.nan)
     weight = np.ones(len(frame))
@@ -191,7 +192,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
 def corrected(
     table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
 ) -> tuple[dict[float, Estimate], pd.DataFrame, int] | None:
-    """Return the direction gap and the curve, corrected for errors in s at given reliabilities in (0, 1].
+    """Return the gap from the 10th to the 90th percentile and the curve, corrected for errors in s.
 
     Returns
     -------
@@ -203,7 +204,7 @@ def corrected(
     int
         Number of rows used.
     None
-        Returned if s has levels, for which the model of errors is unsuitable.
+        Result if s has levels, for which the model of errors is unsuitable.
     """
     if len(np.unique(table.sensitive)) <= MAX_LEVELS:
         return None
@@ -226,7 +227,8 @@ def corrected(
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
     low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
-    # The first columns select the points, and the last column computes the direction gap.
+    # The last column of this matrix gives the price at the 90th percentile minus the price at the 10th. The
+    # other columns give the price at each percentile.
     selection = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []
     for reliability, weight in weights.items():
@@ -235,7 +237,7 @@ def corrected(
         drawn = np.tensordot(weight, values, axes=1) @ selection
         error = np.sqrt((unit_errors**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(extrapolated[-1]), float(error[-1]))
-        # If the true s is normal, these values are its quantiles.
+        # These values are the quantiles of the true s, if it is normal.
         true = mean + np.sqrt(reliability) * (at - mean)
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": extrapolated[:-1]}
         ends = {"low": extrapolated[:-1] - Z * error[:-1], "high": extrapolated[:-1] + Z * error[:-1]}
@@ -244,10 +246,11 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """Return weights, (variances,): the extrapolated value is the observed value + Σ weight × change.
+    """Return the weights, (variances,), of changes: extrapolated value = observed value + Σ weight × change.
 
-    With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. The extrapolation
-    evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
+    With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. A least-squares
+    parabola in t passes through the observed value at t = 1. The extrapolation is its value at t = 1 ÷
+    √reliability.
     """
     t = 1 / np.sqrt(1 + _ADDED_VARIANCES) - 1
     target = 1 / np.sqrt(reliability) - 1
@@ -255,7 +258,7 @@ def _extrapolate(reliability: float) -> Array:
 
 
 def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """Return the table sorted by another s, and the old number of each unit."""
+    """Return the table with another s, sorted by it, and the old number of each unit."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
     units, names = pd.factorize(table.units[order])
@@ -263,7 +266,7 @@ def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.i
 
 
 def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Return points, values of the curve, units' contributions to the values' errors (U, points), and edf."""
+    """Return points, curve values, units' contributions to errors (U, points), and degrees of freedom."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

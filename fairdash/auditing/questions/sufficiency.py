@@ -1,16 +1,17 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
-at price p. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a
-bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p)
-does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), which is the fit at
-each price and not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
+at price p. Y is the outcome, and L is the portfolio's loss ratio. A loading that is common to all prices is
+therefore not a bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a
+given price. b(p) does not depend on s. The mean bias b(p) measures autocalibration (Denuit, Michaelides and
+Trufin 2021): the fit at each price, not only over the portfolio; :func:`fairdash.evaluation.insurance.murphy`
+decomposes it.
 
-Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
-is a straight line in p in each third of a band. The lines prevent s from acting as a proxy for the price
-within a band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares
-are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the mean, over all ways to
-split the units, of the product of two halves' estimates.
+Prices are divided into bands of equal exposure, and each band is divided along s into cells of at least 20
+rows. b(p) is a straight line in p in each third of a band. Because of these lines, s is not a proxy for the
+price within a band, even if prices are capped and depend on s. Differences in bias within a cell are ignored.
+Mean squares are corrected for noise: θ = Σ share b̂² minus the contribution of noise. θ equals the product of
+the estimates from two halves of the units, averaged over all ways to split the units.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, and of bands of s in each price band; target number of rows in a
-#: cell.
+#: `_MAX_BANDS`: maximum number of bands of the price, and of bands of s in each of them. `_ROWS_PER_CELL`:
+#: target number of rows in a cell.
 _MAX_BANDS, _ROWS_PER_CELL = 8, 100
-#: Number of straight lines that make up b(p) in a price band.
+#: Number of straight lines of which b(p) consists in a price band.
 _LINES_PER_BAND = 3
-#: Maximum number of columns in the table ``one_way``, which covers the first factors and features.
+#: Maximum number of columns in the table ``one_way``: the first factors and features.
 _MAX_COLUMNS = 20
 
 
@@ -61,7 +62,7 @@ class Surface(Tested):
     ----------
     cells
         Columns price_low, price_high, s_low, s_high (not for autocalibration), rows, share, b,
-        standard_error. b is the cell's bias, minus b(p) for sufficiency.
+        standard_error. b is the bias of the cell; for sufficiency, b(p) is subtracted from it.
     """
 
     cells: pd.DataFrame
@@ -112,7 +113,7 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 def _in_words(
     surface: Surface, residuals: Measured, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
-    """Return the answer and further sentences."""
+    """Return the answer, then explanations."""
     mean, name, gap = table.mean_price, table.columns.sensitive, residuals.found
     assert isinstance(gap, Gap)
     cells = surface.cells
@@ -177,7 +178,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Test autocalibration: does the mean cost at each price, divided by the loss ratio, equal the price?"""
+    """Test autocalibration: the mean cost at each price, divided by the loss ratio, equals the price."""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
@@ -224,7 +225,8 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
+    # Each row contributes to the mean of its cell. Through the fitted lines, it also contributes to all cells
+    # of the band.
     cell_means = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     contributions = cell_means
@@ -254,7 +256,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     centre = np.bincount(code, weights=table.weight * table.price) / total
     deviation = table.price - centre[code]
     width = np.sqrt(np.bincount(code, weights=table.weight * deviation**2) / total)
-    # A band with a single price has no slope.
+    # A band with only one price has no slope.
     has_slope = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (
@@ -267,7 +269,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
 def _rms_of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
-    """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
+    """Return the root mean square of C normal means b, with its error and test (see :class:`Surface`)."""
     noise = covariance * share[:, None]  # the matrix CD, where C is the covariance and D = diag(share)
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
@@ -322,8 +324,8 @@ def one_way(table: AuditTable) -> pd.DataFrame:
     -------
     DataFrame
         Columns column, level, rows, exposure, price and outcome (means), loss_ratio (Σ w Y / Σ w π), ratio
-        (actual ÷ expected: Σ w Y over Σ w times the user's expected cost, or else over the price times the
-        portfolio's loss ratio), ci_low and ci_high (95 %).
+        (actual ÷ expected outcome, where the latter is the user's expected cost or, without it, the price
+        times the portfolio's loss ratio), ci_low and ci_high (95 %).
     """
     columns = other_columns(table).iloc[:, :_MAX_COLUMNS]
     parts = [
@@ -357,7 +359,7 @@ def _expected(table: AuditTable) -> Array:
 
 
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
-    """Return actual ÷ expected with 95 % limits, one row per code, after the columns in `first`."""
+    """Return actual ÷ expected with 95 % limits, one row per code; the columns in `first` come first."""
     assert table.outcome is not None
     has_code = code >= 0
     rows = np.bincount(code[has_code])

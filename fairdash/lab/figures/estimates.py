@@ -18,8 +18,8 @@ from fairdash.lab.truth import hgr2, information, middle, upper
 from fairdash.views.figures.parts import Values, corner_note, dots, limits, line, line_up, note
 from fairdash.views.figures.theme import REFERENCE, Theme, faded, new_figure
 
-_BAR, _BAND = 0.44, 0.84  # Heights as shares of the height of a row
-_ROW = 26  # Height of a row in pixels
+_BAR, _BAND = 0.44, 0.84  # Heights, as shares of the height of a row
+_ROW = 26  # Height of a row, in pixels
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Group:
     title
         Heading above the bars of the group.
     ids
-        Ids of the estimators; the row of an estimator without a value is empty.
+        Ids of the estimators; an estimator without a value has an empty row.
     exact
         Exact value of the quantity that all estimators of the group estimate, in [0, 1]; None if they
         estimate different quantities.
@@ -44,7 +44,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """Marks of all rows, which a single trace draws, because this is much faster than one trace per row."""
+    """Marks of all rows; a single trace draws them, because this is much faster than one trace per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)
@@ -89,8 +89,7 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
     figure.update_layout(
         annotations=rows.notes,
         barmode="overlay",
-        # A score on held-out rows may be far below 0. Its bar is then cut off, and the number shows the
-        # score.
+        # A score on held-out rows may be far below 0. The bar is then cut off, and a number shows the score.
         xaxis={"range": [max(min(0.0, lowest), -0.3) - 0.02, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={
             "range": [rows.height - 0.4, -0.8],
@@ -167,12 +166,12 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
 def digits(value: float) -> str:
     """Format a number with two decimals, or with fewer decimals if the number is large."""
     if abs(value) < 0.005:
-        return "0.00"  # Without this line, a value such as -0.001 would be shown as “−0.00”.
+        return "0.00"  # Without this line, a value such as -0.001 would appear as “−0.00”.
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")
 
 
-#: Upper end of the axis, which is needed because χ² has no upper bound.
+#: The axis needs an upper end, because χ² has no upper bound.
 TOP = 3.0
 
 
@@ -203,7 +202,7 @@ def along_rho_figure(
     """
     words: Values = {"title": "HGR², χ², mutual information", "subtitle": subtitle, "x": "Correlation ρ"}
     figure = new_figure(**words, y=f"Value (mutual information in {base})", theme=theme, height=480)
-    # Each entry has a name, column, colour, short name and the ρ at which the name is placed.
+    # Entries have a name, a column, a colour, a short name, and the ρ at which the short name is placed.
     right, left = {"xanchor": "left"}, {"xanchor": "right"}
     lines = (
         ("HGR² = ρ²", "hgr2", "hgr", "HGR²", 0.95, right | {"yanchor": "middle", "xshift": 6}),
@@ -265,7 +264,7 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     base
         Unit of mutual information, "nats" or "bits".
     printed, crossing
-        Threshold t as printed in the supplement, and value of χ² at which the bound equals χ².
+        Threshold t as printed in the paper's supplement, and χ² at which the bound equals χ².
     """
     words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
     subtitle = "of bivariate normal distributions: each term is a function of χ²"
@@ -295,5 +294,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """Return an estimator's name in a figure of HGR²; the name of an estimator of HGR gets a square."""
+    """Return an estimator's name for a figure of HGR²; “²” is added to the name of an estimator of HGR."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

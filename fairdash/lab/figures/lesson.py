@@ -1,4 +1,4 @@
-"""Figures of the lesson: a cloud that becomes a line, memorised noise, adversarial training, and who pays."""
+"""Figures of the lesson: transformations, memorised noise, adversarial training, and the cost of fairness."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from fairdash.views.figures.theme import REFERENCE, Theme, figure_of, new_figure
 Array = NDArray[Any]
 
 _TALL = 520
-#: Height of a line of text, which is larger than plotly's default.
+#: Height of a line of text. It is larger than plotly's default.
 _SIZE = 14
 _DOTTED = "dotted: later steps"
 _CLOUD = "each dot is a policy, in standard deviations; line: regression line"
 _COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
-#: Pixels between the lines of a legend; this is also enough for enlarged text.
+#: Distance between the lines of a legend, in pixels. It is also enough for enlarged text.
 _LINE = 25
 
 
@@ -82,7 +82,7 @@ def _picture(
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Build a figure in one call, because adding traces to an existing plotly figure takes ten times as long.
+    """Build a figure in one call; adding traces to an existing plotly figure takes ten times as long.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _picture(
         Ticks of the horizontal axis.
     """
     frame = _frame(*words, theme)
-    # Convert the axes to plain values, because the browser receives them as JSON.
+    # The axes are converted to plain values, because the browser receives them as JSON.
     axes = {
         "xaxis": frame["xaxis"] | {"range": [float(end) for end in across]} | (ticks or {}),
         "yaxis": frame["yaxis"] | {"range": [float(end) for end in up]},
@@ -112,7 +112,7 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """Draw the adversary's value on its training rows and on new rows against the number of training steps.
+    """Draw the dependence that the adversary reports, on its training rows and on new rows, by training step.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     steps
         Last step whose values have the full colour; later values are faint.
     answered
-        Whether to also show the values on new and on shuffled rows, which answer the scene's question.
+        True also shows the values on new and on shuffled rows, which answer the question of the page.
     """
     x, names = readings["steps"], [f"{step:,}" for step in readings["steps"]]
     lines = [("own", "training rows", theme.chosen, "circle")]
@@ -152,9 +152,9 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and the regression line.
+    """Draw standardised rows, moved part of the way from (u, v) to (f(u), g(v)), and their regression line.
 
-    The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
+    The first rows belong to the two people in :data:`fairdash.lab.lesson.PEOPLE`.
     """
     slope = float((x * y).mean())
     look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
@@ -214,7 +214,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         ),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # g is averaged over fifteenths of the rows. The mean of such a group of standardised values is at
+        # g is averaged over fifteen groups of rows. The mean of such a group of standardised values is at
         # most √14, so this axis contains all of g.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
@@ -236,7 +236,7 @@ def _names_of_people(theme: Theme) -> list[Values]:
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Draw the adversary's value, a new estimator's value and the error against the steps of the game.
+    """Draw the adversary's value, a new estimator's value and the error by step of adversarial training.
 
     Parameters
     ----------
@@ -245,9 +245,9 @@ def duel_path_figure(
     step
         Last step that is drawn in full colour.
     frozen
-        Whether to mark the step at which the adversary stops learning.
+        True marks the step at which the adversary stops learning.
     answered
-        Whether to show later steps.
+        True shows later steps.
     """
     is_past = states["step"].to_numpy() <= step
     lines = (
@@ -264,7 +264,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # Draw the mark in every frame, because the animation can only move traces that exist in all frames.
+    # The mark is drawn in every frame, because the animation can only move traces that all frames have.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
@@ -306,8 +306,8 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, options in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # Draw the selected point in every state, because the animation can only move traces that exist in all
-        # states.
+        # The selected point is drawn in every state, because the animation can only move traces that all
+        # states have.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
@@ -359,8 +359,8 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # Draw the selected model in every state, because the animation can only move traces that exist in all
-        # states.
+        # The selected model is drawn in every state, because the animation can only move traces that all
+        # states have.
         averages = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
         look |= {"text": [str(n) for n in averages["n"]]}

@@ -1,4 +1,4 @@
-"""Figures of simulations: simulated rows, learned functions, and estimates against the noise level."""
+"""Figures of simulations: rows, learned functions, and estimates against the level of the noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
 
 Array = NDArray[np.float64]
 
-#: Marker and dash of the estimators that often share a chart; the colour stands for the estimated quantity.
+#: Marker and dash of estimators that often share a chart. The colour stands for the estimated quantity.
 _STYLES = {
     "hgr_spline": ("circle", "solid"),
     "hgr_kde": ("square", "dash"),
@@ -83,7 +83,7 @@ def mark_of(id: str, theme: Theme) -> Mark:
 
 
 def short_name(id: str) -> str:
-    """Return the name next to a bar: the symbol, or the author if several estimators have the same symbol."""
+    """Return the name next to a bar: the symbol or, if several estimators share a symbol, the author."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -180,7 +180,7 @@ def curves_figure(
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     height = max(high - low, 2.0)
-    # The exact curve determines the range of the axis, because a spline may have extreme values at the last
+    # The range of the axis is that of the exact curve, because a spline may have extreme values at the last
     # rows. The names are above the plot.
     across: dict[str, Any] = {"range": reach}
     if log:
@@ -189,20 +189,20 @@ def curves_figure(
 
 
 def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
-    """Return the curve scaled to the mean, the spread and the sign of the exact curve on the same points."""
+    """Return the curve, rescaled to the mean, spread and sign of the exact curve at the same points."""
     target = np.interp(x, exact_x, exact_y)
     centred, spread = curve - curve.mean(), float(curve.std())
     if spread == 0:
         return np.zeros(len(curve))
     sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
-    # If the exact curve is flat, its spread is 0, and 1 is used instead.
+    # If the exact curve is flat, its spread is 0. It is then replaced by 1.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
 #: Height in pixels of a figure with the noise level on the x-axis.
 _TALL = 440
-#: Symbol or name of each estimated quantity, by its column.
+#: Symbol or name of each estimated quantity, by the name of its column.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
 
@@ -217,7 +217,7 @@ def noise_axis_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw each estimator's mean against noise, its range over data sets as a band, and the exact values.
+    """Draw each estimator's mean and range (a band) over data sets against the noise, and exact values.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def noise_axis_figure(
     ids
         Ids of the estimators to draw.
     evaluation
-        Form of the estimators, "ours" or "published"; an estimator that was published in the form "ours" is
-        always drawn in this form.
+        Form of the estimators, "ours" or "published". An estimator whose two forms are the same is drawn in
+        the form "ours".
     noise
         Noise level to mark.
     """
@@ -266,7 +266,7 @@ def noise_axis_figure(
 
 
 def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the selected form, or in form "ours" if there is no other form."""
+    """Return the line of one estimator in the selected form, or in form "ours" if it has only this form."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
@@ -296,8 +296,8 @@ def fig2_figure(
     """Draw estimates against the noise level in one panel per pattern, in two columns.
 
     The parameters are those of :func:`noise_axis_figure`, and ``quantity`` is the column of ``exact`` that
-    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound, so
-    each panel has its own y-axis, which ends above its values.
+    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound. Each
+    panel therefore has its own y-axis, which ends above its values.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
@@ -361,8 +361,8 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
-        # A label is at the point where its line falls below one half, because lines are furthest apart at
-        # this height.
+        # A label is placed where its line falls below one half, because lines are furthest apart at this
+        # height.
         above = series[series["rate"] >= 0.5]
         half = series.iloc[0] if above.empty else above.iloc[-1]
         ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))

@@ -15,7 +15,7 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Height in pixels of a figure's title, axis and margins, to which the height of the rows is added.
+#: Height of a figure's title, axis and margins, in pixels. The height of the rows is added to it.
 _HEIGHT_WITHOUT_ROWS = 150
 
 
@@ -58,7 +58,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
+    # The figure of classes has no band and no tails, so its subtitle must not mention them.
     of_classes = "class" in table and one.x == "{sensitive}"
     for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
@@ -110,8 +110,8 @@ _SEGMENTS: dict[str, Any] = {
     "draw": traces.segments,
 }
 
-#: Figures by table; a table without an entry has no figure. The table with a question's measures is named
-#: ``measures_`` and the question's number.
+#: Figures by table; other tables have no figure. The table with a question's measures is named ``measures_``
+#: plus the number of the question.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

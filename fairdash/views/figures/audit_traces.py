@@ -23,7 +23,7 @@ from fairdash.views.figures.parts import (
 )
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped
 
-#: Kinds of points whose value is the mean of all rows below or above the curve's range.
+#: Points of these kinds are the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
 
 
@@ -57,13 +57,13 @@ def gap_curve(
     level
         Mean of all rows.
     max_gap
-        Threshold δ in units of y, drawn as a strip of this height around the level; if it is None, a line is
-        drawn.
+        Threshold δ in units of y, drawn as a strip of this height around the level; None draws a line
+        instead.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # The label is at the end of the strip at which the curve is further from the level.
+        # The label is at that end of the strip at which the curve is further from the level.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
         words = {"text": "height of this strip: largest acceptable gap"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
@@ -112,7 +112,7 @@ def _points(
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Return a function that draws points with intervals; `columns` name value, lower and upper limit."""
+    """Return a function that draws points with intervals; `columns` names value, lower and upper limit."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = {
@@ -198,7 +198,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """For each class, draw the difference from all other classes, its 95 % interval, and its wider bounds."""
+    """Draw the difference of each class from all others, its 95 % interval, and its wider bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
@@ -219,11 +219,11 @@ def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
-    # Classes have the positions 0, 1, 2 …; no line joins them, because classes have no order.
+    # Classes have the positions 0, 1, 2, …; no line joins them, because they have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
-        # Points are drawn side by side, so that no interval hides another.
+        # Points are drawn side by side, so that intervals do not overlap.
         points = part.assign(at=part["middle"] + 0.006 * reach * k)
         if not of_classes:
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
@@ -239,7 +239,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Return display names of measures: words for the gap and its components, ids for all other measures."""
+    """Return display names of measures: words for the gap and its parts; other measures keep their ids."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
@@ -327,7 +327,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
             figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # If s has classes, the points of a class are side by side, so that they do not hide each other.
+        # If s has classes, the points of a class are drawn side by side, so that none hides another.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
@@ -336,7 +336,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
 def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw quantiles of three premium differences over the policies: 5 to 95 %, 25 to 75 %, and median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
-    # Names have two lines, so that a narrow screen has room for the bars.
+    # Names have two lines, to leave room for the bars on a narrow screen.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
         row = quantiles.iloc[k]
         look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}

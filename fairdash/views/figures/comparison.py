@@ -53,7 +53,7 @@ def features_figure(
     return figure
 
 
-#: Maximum number of points of a curve, which is enough for a smooth line.
+#: Maximum number of points of a curve; this is enough for a smooth line.
 _MAX_POINTS = 150
 
 
@@ -73,7 +73,7 @@ def transformation_figure(
     curves
         Map of models to functions f and g: first the reference, then the selected model.
     of_sensitive
-        Whether to draw g along the sensitive attribute; if not, f is drawn along predictions or residuals.
+        True draws g along the sensitive attribute; False draws f along predictions or residuals.
     title, axis, subtitle
         Plain texts of the figure; the title of the x-axis includes its unit.
     """
@@ -82,7 +82,7 @@ def transformation_figure(
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
+        # Values at equally spaced ranks, including the lowest and the highest, are enough for a smooth curve.
         first = np.unique(x, return_index=True)[1]
         places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
@@ -122,7 +122,7 @@ def objectives_figure(
         Method whose models are drawn; if it has no models with λ > 0, such as “standard”, the first other
         method.
     chosen_lam
-        Weight λ of the marked stop.
+        Weight λ of the marked point.
     error, error_title, unit, of_average
         Arguments of :func:`fairdash.views.figures.front.front_without_marks`.
     """
@@ -149,12 +149,12 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """Draw panel k: the path of one objective, the noise floor, and the two models."""
+    """Draw panel k: the trade-off curve for one objective, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
-        # Both panels have the same y-axis, so the second panel shows no tick labels.
+        # The second panel shows no tick labels, because both panels have the same y-axis.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
@@ -198,7 +198,7 @@ def _panel(
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # Labels extend towards the middle of the panel; the label of the standard model is below its
+            # Labels extend towards the middle of the panel. The label of the standard model is below its
             # point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {
@@ -209,12 +209,13 @@ def _panel(
             figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
 
 
-#: Number of points drawn between two breakpoints, because with a log link the line between them is curved.
+#: Number of points drawn between two breakpoints. More than two are needed, because the line is curved with a
+#: log link.
 _BETWEEN = 8
-#: Height of the highest bar of exposure, as a share of the height of the plot.
+#: Height of the highest bar of exposure, as a share of the plot's height.
 _BARS = 0.35
 _MISSING_LABEL = "missing"
-#: Name of the first of two tariffs.
+#: Name of the first tariff.
 _BEFORE = "λ = 0"
 
 
@@ -257,7 +258,7 @@ def factor_figure(
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing value has no position among numbers, so its point is to the right of all numbers.
+    # A missing value has no place among numbers, so its point is drawn to the right of them.
     beside = _right_of(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
@@ -291,7 +292,7 @@ def factor_figure(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
+        # The overlaid axis has its own ticks. Otherwise, plotly would use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )
@@ -304,7 +305,7 @@ def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _labels(rows: pd.DataFrame) -> list[str]:
-    """Return the text below each level or band."""
+    """Return the text below each level or band on the axis."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
         if kind in (LEVEL, FIXED):
@@ -312,8 +313,8 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # The brackets distinguish missing values from a level named “missing”, which plotly would merge
-            # with them.
+            # Brackets distinguish missing values from a level named “missing”. Without them, plotly would
+            # merge both.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels
@@ -326,7 +327,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """Return x and y of a curve that is linear between breakpoints, in log(y) if the factors multiply."""
+    """Return x and y of a curve between breakpoints: linear or, if the factors multiply, linear in log(y)."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)

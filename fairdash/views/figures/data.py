@@ -14,12 +14,13 @@ from fairdash.utils.text import amount, p_equals, percent
 from fairdash.views.figures.parts import Values, dots, limits, line, note, short
 from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
 
-#: Maximum number of dots. More dots would overlap and slow the browser, so a random sample is drawn.
+#: Maximum number of dots, which are a random sample of the rows. More dots would overlap and slow down the
+#: browser.
 MAX_DOTS = 1500
 
 
 def sampled_rows(n: int) -> NDArray[np.intp]:
-    """Return the indices of the rows to draw as dots, out of n rows, in ascending order."""
+    """Return the indices, in ascending order, of those of n rows that are drawn as dots."""
     if n <= MAX_DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MAX_DOTS, replace=False))
@@ -79,7 +80,7 @@ def link_figure(
     sensitive, target
         Titles of the axes, with units.
     by_exposure
-        Whether the subtitle says that the averages are weighted by exposure.
+        True adds to the subtitle that the averages are weighted by exposure.
     """
     shown = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
@@ -110,14 +111,14 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Return the averages' range, widened by `share` of its length at both ends, within the rows' range."""
+    """Return the range of averages, extended at both ends by `share` of its length within the rows' range."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
     return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
 
 
-#: Maximum number of bars that fit on a page; the table next to the figure lists all features.
+#: Maximum number of bars that fit on a page. The table next to the figure has all features.
 MAX_BARS = 20
 
 
@@ -198,12 +199,12 @@ TITLES = {
 def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
     """Draw the training curves of the fair method that was trained last, one curve per weight λ.
 
-    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
+    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` contains the rows of
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # A method's models are trained in batches (“stacks”), and each batch reports its own curve. During the
-    # warm-up, a curve has no values of dependence.
+    # The models of a method are trained in batches (“stacks”), and each batch reports a curve of its own.
+    # During the warm-up, training has no penalty, so a curve has no values of dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

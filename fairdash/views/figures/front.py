@@ -1,4 +1,4 @@
-"""Figures of the trade-off of error and dependence: a run's Pareto front, and the benchmark of methods."""
+"""Figures of error against dependence: the Pareto front of a run, and the benchmark of methods."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, fade
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 DOMINATED = "#9aa1aa"
-#: Label in the band of the noise floor, and the label's height as a share of the plot's height.
+#: `FLOOR_NOTE`: label in the band of the noise floor. `_FLOOR_NOTE_AT`: height of the label, as a share of
+#: the height of the plot.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
-#: Symbols and labels of the baselines, in drawing order.
+#: Symbols and labels of the baselines, in the order in which they are drawn.
 _BASELINES = {
     MEAN: ("circle-open", "average"),
     LINEAR: ("diamond-open", "ridge"),
@@ -46,9 +47,9 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Distance from the edge at which points outside the axes are marked, as a share of the plot's height.
+#: Points outside the axes are marked at this distance from the edge, as a share of the height of the plot.
 _EDGE = 0.045
-#: Label at the point where the path of the selected method enters the noise floor.
+#: Label at the point where the path of the selected method reaches the noise floor.
 NOISE_NOTE = "beyond this point λ removes only noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
@@ -75,14 +76,15 @@ def front_without_marks(
 
     A method's line joins points that differ by more than noise.
 
-    The range of the y-axis fits the errors of the methods. Prices with errors outside this range are drawn at
-    the edge of the plot, with an arrow and the error. The figure is the same for all positions of the slider;
-    :func:`with_marks` adds the points that change.
+    The range of the y-axis fits the errors of the methods. A price with an error outside this range is drawn
+    at the edge of the plot, with an arrow and its error. The figure is the same for all positions of the
+    slider; :func:`with_marks` adds the points that change.
 
     Parameters
     ----------
     test, single
-        Means over the splits, and single splits, of :func:`fairdash.evaluation.assess_curve` on test rows.
+        Results of :func:`fairdash.evaluation.assess_curve` on test rows: means over the splits, and single
+        splits.
     error, error_title, measure, measure_title
         Measures on the y-axis and x-axis, with axis titles. The error is either "rmse" in `unit`, or the
         error divided by the error of predicting the average.
@@ -127,7 +129,8 @@ def front_without_marks(
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
         text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
-    # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
+    # Labels at the edge have the fewest possible positions. They are therefore placed first, from left to
+    # right.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
@@ -140,13 +143,13 @@ def front_without_marks(
     figure.add_traces(_splits(splits, theme))
     look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
     figure.add_traces(_path(paths[method], points[method], **look))
-    # with_marks places the labels, because their positions depend on the marks.
+    # The function with_marks places the labels, because their positions depend on the marks.
     path = path_rows[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """Add marked points, such as the selected point, to the front.
+    """Add marked points, such as the selected point, to the figure of the Pareto front.
 
     Parameters
     ----------
@@ -164,7 +167,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
     notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
-    # Build the figure in one call, because adding to an existing plotly figure takes several times as long.
+    # The figure is built in one call. Adding to an existing plotly figure would take several times as long.
     return figure_of([*base["data"], *(_dot(mark, theme) for mark in marks)], layout)
 
 
@@ -186,7 +189,7 @@ def runs_front_figure(
     runs
         For each run: letter on the chart, title, means over the splits of
         :func:`fairdash.evaluation.assess_curve` on test rows, and error of predicting the average for all
-        rows, NaN if unknown.
+        rows (NaN if unknown).
     error, error_title, measure, measure_title, unit
         The same as in :func:`front_without_marks`.
     """
@@ -209,7 +212,7 @@ def runs_front_figure(
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
+    # The band ends at the lowest limit of all noise floors. Below this limit, no run detects a link.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
@@ -217,14 +220,14 @@ def runs_front_figure(
 def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """Return a row per model: the measure's columns, x, y, the standard error of y, and the error as text."""
+    """Return one row per model: the measure's columns, x, y, the standard error of y, the error as text."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
     points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
-    """Return errors as texts: with standard error and unit, and divided by the error of the average."""
+    """Return errors as strings, with standard error and unit, and divided by the error of the average."""
     texts = []
     for y, own in zip(errors, se, strict=True):
         beside = f" ± {number(own)}" if math.isfinite(own) else ""
@@ -234,7 +237,7 @@ def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: flo
 
 
 def _in_axes(y: float, axes: Axes) -> float:
-    """Return y if it is within the axes, else the position at the edge of the plot at which y is marked."""
+    """Return y if it is within the axes, else the position of its mark at the edge of the plot."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
@@ -246,7 +249,7 @@ def _arrow(y: float, axes: Axes) -> str:
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return two tables: one with y minus its standard error, and one with y plus its standard error."""
+    """Return two tables: the first with y minus its standard error, the second with y plus it."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -273,7 +276,7 @@ def _path(
     with_errors: bool = False,
     about: str = "",
 ) -> list[dict[str, Any]]:
-    """Return a method's traces: a line through distinct points, undominated points, and dominated points."""
+    """Return a method's traces: a line through distinct points, undominated points and dominated points."""
     path, width = path[differ_beyond_noise(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
@@ -302,7 +305,7 @@ def _path(
 
 
 def _hover_values(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
-    """Return the values that hover texts show for each row: the error in words, then the given columns."""
+    """Return the values in each row's hover text: the error in words, then the given columns."""
     values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
     return values
 
@@ -356,7 +359,7 @@ def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
 def _labels_of_front(
     labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme
 ) -> list[dict[str, Any]]:
-    """Return the label in the band of the noise floor, and the other labels, placed without overlaps."""
+    """Return the label in the band of the noise floor and the other labels, at positions without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
     width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
@@ -367,8 +370,8 @@ def _labels_of_front(
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit the axes: x from 0 or the lowest value to just above the largest value, and y to all errors."""
-    # All values may be 0, because values corrected for noise are often 0; the range then ends at 0.1.
+    """Return axes: x from 0 or the lowest value to just above the largest value, and y for all errors."""
+    # The range ends at 0.1 if all values are 0; values corrected for noise are often 0.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
@@ -379,19 +382,20 @@ def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     return axes
 
 
-#: Height in pixels of the figure, with room below the plot for a legend of all methods.
+#: Height of the figure in pixels. Below the plot, it has room for a legend with all methods.
 _HEIGHT = 560
 
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
-    """Draw each method's Pareto front on one data set, for one measure of dependence (called a “reading”).
+    """Draw each method's Pareto front on one data set, for one measure of dependence (a “reading”).
 
     Parameters
     ----------
     table
-        Rows of :func:`fairdash.views.reports.methods.read_methods` for one data set and one reading.
+        Rows of :func:`fairdash.views.reports.methods.read_methods` for one data set and one measure
+        (“reading”).
     title, reading
-        Names of the data set and of the reading.
+        Names of the data set and of the measure.
 
     Returns
     -------

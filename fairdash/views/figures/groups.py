@@ -85,13 +85,13 @@ def profile_figure(
             "<br>%{customdata[2]:.0f} test rows",
         )
         traces.append(means | ({"text": [escaped(each) for each in cells]} if cells else {}))
-    # The reference line's label is in that half of the plot in which the standard model is further from the
+    # The label of the reference line is in that half of the plot where the standard model is further from the
     # line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
     side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
     below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
     its_name = note(escaped(reference_name), x=side[0], y=reference, colour=theme.quiet) | below
-    # The figure is built in one call, because adding to a plotly figure takes several times as long.
+    # The figure is built in one call. Adding to an existing plotly figure would take several times as long.
     layout = figure.layout.to_plotly_json() | {
         "shapes": [line_across(reference, colour=theme.quiet)],
         "annotations": [its_name, *_names_of_lines(lines, places, theme)],
@@ -126,7 +126,7 @@ def _cell_ticks(count: int) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return labels of the two lines, at the group at which the distance between the lines is largest."""
+    """Return labels of the two lines, next to the group with the largest distance between the lines."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
@@ -189,7 +189,8 @@ def spread_figure(
             first = density.iloc[0]
             x, heights = density["x"], scale * density["density"]
             if first["is_constant"]:
-                # If all values of a group are equal, draw a vertical line as high as the highest curve.
+                # A vertical line, as high as the highest curve, replaces the density if all values of a group
+                # are equal.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
             about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
@@ -213,14 +214,14 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Label the top row's curves where the curves differ most, and return the height of the labels."""
+    """Label the curves of the top row where they differ most, and return the height of the labels."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
     heights = [_heights(curve, scale) for curve in (own, other)]
     gap = heights[0] - heights[1]
     places = (int(gap.argmax()), int(gap.argmin()))
-    # If the two curves coincide, one name is to the left and the other to the right of the peak.
+    # If both curves are equal, one name is to the left of the peak, and the other name to its right.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
         places = (int(heights[0].argmax()),) * 2
@@ -241,7 +242,7 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
 
 
 def _heights(own: pd.DataFrame, scale: float) -> Array:
-    """Return the heights of a group's curve on the grid; only one is above 0 if all values are equal."""
+    """Return the heights of a group's curve on the grid; if all values are equal, only one is above 0."""
     density = own["density"].to_numpy()
     return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
 
@@ -265,7 +266,7 @@ def transfers_figure(
     moved
         Result of :func:`fairdash.evaluation.transfers_by_group`.
     groups, are_cells
-        Names of the groups, and whether the groups are combinations of attributes, which the axis shows as
+        Names of the groups, and True if the groups are combinations of attributes, which the axis shows as
         numbers.
     a_name, b_name
         The models' names.
@@ -299,11 +300,11 @@ def transfers_figure(
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
-    # The axis leaves space for the numbers above and below the bars.
+    # The axis has room for the numbers above and below the bars.
     low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
-    # Break the tick labels into two lines, so that they fit side by side on a phone.
+    # Tick labels have two lines, so that they fit side by side on a phone.
     texts = [text.replace(" to ", " to<br>") for text in groups]
     ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": places, "ticktext": texts}
     figure.update_xaxes(**ticks, tickangle=0, showgrid=False, ticks="")

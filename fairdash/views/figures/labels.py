@@ -20,28 +20,31 @@ from fairdash.views.figures.theme import Theme, escaped
 Array = NDArray[np.float64]
 #: Ranges of the x-axis and the y-axis.
 Axes = tuple[tuple[float, float], tuple[float, float]]
-#: Occupied area, in pixels: left (at each of WIDTHS), bottom, right (at each of WIDTHS) and top.
+#: Area occupied by a label, in pixels: left (at each of WIDTHS), bottom, right (at each of WIDTHS) and top.
 Box = tuple[Array, float, Array, float]
-#: Areas of all possible positions (“candidates”) of a label: left, bottom, right and top, each an array
-#: (candidates, widths) or (candidates, 1).
+#: Areas of all possible positions (“candidates”) of a label. Each edge (left, bottom, right and top) is an
+#: array (candidates, widths) or (candidates, 1).
 Edges = tuple[Array, Array, Array, Array]
 
-#: Possible widths of the plot inside its axes, in pixels, and its height in a chart of the usual height.
+#: `WIDTHS`: possible widths of the plot inside its axes, in pixels. `HEIGHT`: its height in a chart of the
+#: usual height.
 WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
 HEIGHT = 285.0
-#: Minimum distance between two labels, and between a label and the upper, lower and left edges.
+#: Minimum distance of a label from other labels, and from the upper, lower and left edge of the plot.
 _GAP = 3.0
-#: Maximum width, less than the margin, by which a label may extend beyond the right edge of the plot.
+#: Maximum length by which a label may extend beyond the right edge of the plot. It is smaller than the
+#: margin.
 _MAX_OVERHANG = 10.0
-#: If a label is further than this from its point, a line connects them.
+#: A line connects a label with its point if the distance between them is larger than this.
 _NEAR = 26.0
-#: Cost of a label that covers a point; the cost of a label's distance is 1 per pixel.
+#: Cost of a label that covers a point, if each pixel of distance between a label and its own point costs 1.
 _COST_OF_POINT = 15.0
-#: Covering a point that has a label costs as much as covering this number of other points.
+#: Covering a point with a label costs as much as covering this number of points without labels.
 _POINTS_OF_LABEL = 4
-#: Cost of overlapping by one pixel; it exceeds the cost of any distance and of all covered points together.
+#: Cost of an overlap of one pixel. It is larger than the cost of any distance plus all covered points.
 _COST_OF_OVERLAP = 1e4
-#: Cost of two crossing lines; it exceeds the cost of any distance, and is lower than that of any overlap.
+#: Cost of two lines that cross. It is larger than the cost of any distance, and smaller than that of any
+#: overlap.
 _COST_OF_CROSSING = 2e3
 _ATTEMPTS = 8
 
@@ -55,14 +58,14 @@ class Label:
     x, y
         Coordinates of the point, in the units of the axes.
     text
-        Plain text of the label.
+        Text of the label, without HTML.
     colour
         Colour of text and mark.
     symbol
         Plotly symbol of the mark; "" if the point has no mark. The label of a point with a mark is larger and
         bold.
     is_hollow
-        Whether the mark is drawn as a ring.
+        True draws the mark as a ring.
     """
 
     x: float
@@ -105,7 +108,7 @@ def placed(
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     own_costs = [_costs(own, taken, points) for own in edges]
 
-    # The results are cached, because most labels have the same position in several attempts.
+    # Results are cached, because most labels have the same position in several attempts.
     @cache
     def overlap(k: int, other: int, j: int) -> Array:
         return _overlap(edges[k], _box_at(edges[other], j))
@@ -123,13 +126,13 @@ def placed(
         return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    # First ignore crossings of lines. If no lines cross, the nearest positions are the best positions.
+    # In the first round, lines may cross. If none do, the nearest positions are the best.
     for crossed in (0.0, _COST_OF_CROSSING):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
             positions: dict[int, int] = {}
             without_room = -1
-            # If lines cross, place every label again, given the positions of all others.
+            # If lines cross, every label is placed again, given the positions of all other labels.
             for k in order * (2 if crossed else 1):
                 cost = costs(k, positions, crossed)
                 positions[k] = int(cost.argmin())
@@ -165,8 +168,8 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
 
 
-#: Possible positions: offset of the label's anchor from the point, and which side and edge of the label are
-#: at the anchor. Positions near the point come first, then positions further up and down.
+#: Possible positions of a label: the offset of its anchor from the point, and the side and the edge of the
+#: label at the anchor. Positions near the point come first, then positions further up and down.
 _ACROSS, _UP = (8, 24, 44, 68, 96, 130), (12, 20, 28, 36, 46, 58, 72, 88, 106, 126, 148, 172, 198, 226, 255)
 _SIDES = ((0.0, "center"), *((dx, "left") for dx in _ACROSS), *((-dx, "right") for dx in _ACROSS))
 _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
@@ -185,20 +188,20 @@ _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
         for dx, xanchor in _SIDES
     ),
 )
-#: Offsets of the candidates, (candidates, 1), and which shares of a label's width and height are left of and
-#: below its anchor.
+#: `_DX`, `_DY`: offsets of the candidates, (candidates, 1). `_LEFT_OF`, `_BELOW`: shares of a label's width
+#: and height that are left of and below its anchor.
 _SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
 _DX, _DY, _LEFT_OF, _BELOW = np.array(
     [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
 ).T[:, :, None]
 
 
-#: True for candidates that have a line between point and label, (candidates,).
+#: True for each candidate that needs a line between point and label, (candidates,).
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 
 def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
-    """Return for each candidate whether its line crosses the line of another label, at any chart width."""
+    """Return True for each candidate whose line crosses another label's line, at any chart width."""
     a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
     dx, dy = _DX[j, 0], _DY[j, 0]
     beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
@@ -223,7 +226,7 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """Return the cost of each position: distance, covered points, and (most costly) overlap and clipping."""
+    """Return the cost of each position: distance, covered points and, most costly, overlap and clipping."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)

@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists with None for NaN, rounded to `digits` places after the range's first digit."""
+    """Return nested lists with None for NaN, rounded to `digits` digits after the range's first digit."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
@@ -43,7 +43,7 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [listed(each) for each in value]
-        # JSON can't represent NaN and infinity.
+        # NaN and infinity can't be represented in JSON.
         return None if isinstance(value, float) and value != value else value
 
     values: Values = listed(spec)
@@ -105,7 +105,7 @@ def said(hover: str | None) -> Values:
 
 
 def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
-    """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if these differ."""
+    """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if they differ."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
     return {"type": "data", "array": array, "color": colour} | sides | look
 
@@ -123,7 +123,7 @@ def band(
     x, low, high = (np.asarray(each) for each in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
-    # Without this mode, plotly would draw dots on the edges of a band that has few groups.
+    # Without this mode, plotly would draw dots at the edges of a band with few groups.
     return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
 
 

@@ -20,10 +20,11 @@ from fairdash.views.figures.parts import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Pixels per inch, and points per inch.
+#: `_PIXELS`: pixels per inch. `_POINTS`: points per inch.
 _PIXELS, _POINTS = 96, 72
 _WIDTH = 680
-#: Estimated width of one letter of an axis label, and width of the space for all labels, in pixels.
+#: `_LETTER`: estimated width of a letter of an axis label, in pixels. `_ROOM`: width of the space for all
+#: labels, in pixels.
 _LETTER, _ROOM = 6, 580
 _DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
 _MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
@@ -31,7 +32,7 @@ _TAG = re.compile(r"<br>|</?b>")
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fairdash",
-    # A $ in a column's name must not begin a formula.
+    # A $ in the name of a column must not begin a formula.
     "text.parse_math": False,
     "font.family": ["sans-serif"],
     "font.size": 9.0,
@@ -41,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def svg_of(figure: go.Figure, *, height: int) -> bytes:
-    """Return a plotly figure, without its titles, as SVG; the same figure gives the same bytes.
+    """Return a plotly figure without its titles as SVG; the same figure always gives the same bytes.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
 
 
 def _turned_height(names: Sequence[str]) -> int:
-    """Return the height in pixels that rotated names on the x-axis need; 0 if they fit without rotation."""
+    """Return the height, in pixels, of rotated names on the x-axis; 0 if they fit without rotation."""
     longest = max((len(_words(each)) for each in names), default=0) * _LETTER
     return longest if longest * len(names) > _ROOM else 0
 

@@ -35,7 +35,7 @@ from fairdash.views.reports.fronts import Front
 
 Array = NDArray[np.float64]
 
-#: Header of the column of row numbers in exported tables; the first row of the data set has the number 1.
+#: Header of the column of row numbers in exported tables. The first row of the data set has number 1.
 ROW = "row (from 1)"
 
 
@@ -50,7 +50,7 @@ class Comparison:
     plan
         Plan of the training.
     result, fronts
-        Result of the run, and its fronts for the sensitive column in view, by objective.
+        Result of the run, and its Pareto fronts for the sensitive column in view, by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def front(self) -> Front:
-        """Front for the objective in view."""
+        """Pareto front for the objective in view."""
         return self.fronts[self.objective]
 
     @property
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def refit_plan(self) -> Sweep:
-        """Plan to refit a model to all rows; it has the tuned settings if the run tuned its settings."""
+        """Plan for refitting a model to all rows, with the tuned settings if the run tuned them."""
         tuning = self.result.tuning
         if tuning is None:
             return self.plan
@@ -202,7 +202,7 @@ class Comparison:
 
     @property
     def is_of_one_point(self) -> bool:
-        """Return whether A and B are the same model."""
+        """Return True if A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: ModelKey) -> float:
@@ -210,9 +210,9 @@ class Comparison:
         return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
-        """Return whether the omnibus test detects a link with the sensitive column.
+        """Return True if the omnibus test detects a link with the sensitive column.
 
-        If the run has no omnibus test, return whether the measure in view exceeds its limit.
+        Without an omnibus test, return True if the measure in view exceeds its limit.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -224,7 +224,7 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the measure with the strongest evidence in the omnibus test, and its mean and limit.
+        """Return the measure that shows the clearest link in the omnibus test, and its mean and limit.
 
         Return None if the run has no omnibus test.
         """
@@ -254,7 +254,7 @@ class Comparison:
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: ModelKey) -> ModelKey:
-        """Return the slider's stop at this point: a trained model, or a blend of two trained models."""
+        """Return the slider's position at this point: a trained model, or a blend of two trained models."""
         stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
         return next((stop for stop in stops if stop == point), THE_STANDARD)
 
@@ -321,13 +321,13 @@ class Comparison:
         return {point: densities(u, s, grid=grid) for point, (u, s) in audited.items()}
 
     def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
-        """Return predictions or residuals, and s, on the test rows of the first split that has this point."""
+        """Return predictions or residuals, and s, for test rows of the first split that has this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
-        """Return ``importance`` or ``reliance`` of features for A and B, or for the model nearest to a blend.
+        """Return ``importance`` or ``reliance`` of features for A and B (for a blend, of the nearest model).
 
         The columns ``feature``, ``a`` and ``b`` contain means over the splits. Return None if the run did not
         compute :func:`fairdash.training.importance.permutation_importance`.
@@ -364,7 +364,7 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     def is_more_dependent_than_its_models(self) -> bool:
-        """Return whether B is a blend of two trained models and shows more dependence than either of them.
+        """Return True if B is a blend of two trained models with more dependence than each of them.
 
         A blend's error never exceeds the larger error of the two models
         (:func:`fairdash.evaluation.tradeoff_curve`).

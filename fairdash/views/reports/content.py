@@ -1,6 +1,6 @@
 """Content of the Trade-off page and the report: figures with tables, findings, facts and limits.
 
-The content is plain text in blocks (:mod:`fairdash.views.blocks`); the caller must escape it.
+The content is text in blocks (:mod:`fairdash.views.blocks`) without HTML; the caller must escape it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fairdash.views.reports.sentences import named, nothing_learned, of_values
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Return whether every split has enough test rows for averages by group; if not, reports omit these."""
+    """Return True if every split has enough test rows for averages by group; otherwise, reports omit them."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
@@ -121,7 +121,7 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def limits_of_comparison(comparison: Comparison) -> list[str]:
-    """List the limits of the results, as far as these limits follow from the numbers of this comparison."""
+    """List those limits of the results that follow from the numbers of this comparison."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
@@ -261,8 +261,8 @@ def limits(comparison: Comparison) -> list[str]:
         "rows. They do not include the uncertainty due to the choice of training rows.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures that accept no weights "
         "count every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price, and the models do not. References show what "
-        "is possible; do not charge them as prices.": len(comparison.front.references) > 0,
+        "Reference prices use the sensitive attribute, and the models do not. Reference prices show what is "
+        "possible; do not charge them.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 

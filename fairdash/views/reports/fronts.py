@@ -42,12 +42,12 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Maximum number of the front's points that are shown beside an existing price.
+#: Maximum number of points of the front that are shown beside an existing price.
 MAX_NEAREST = 3
-#: Number, and its standard error, which is NaN if it is unknown.
+#: Number and its standard error. The standard error is NaN if it is unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Query for the reference with the lowest error among prices that are independent of the attribute.
+#: Query for the reference with the lowest error, among prices that are independent of the attribute.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
@@ -74,7 +74,7 @@ class Front:
         Id of the objective, and name of the sensitive column, of a combination, or of all columns together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
-        Means over the splits with standard errors, one row per method, stop and measure
+        Means over the splits with standard errors, one row per method, slider position and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
         Values on the test rows of each split.
@@ -116,7 +116,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Make the front of one objective and one sensitive column from the result of a run."""
+        """Return the Pareto front of one objective and one sensitive column, from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -159,7 +159,7 @@ class Front:
 
     @property
     def measures(self) -> list[str]:
-        """Ids of the measures that the front contains."""
+        """Ids of the measures that the Pareto front contains."""
         return [id for id in REGISTRY if id in self._measured]
 
     @property
@@ -207,7 +207,7 @@ class Front:
         return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return a measure's or an error's test values, one row per method and stop of the slider."""
+        """Return a measure's or an error's test values, one row per method and position of the slider."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -220,7 +220,7 @@ class Front:
         """Return the test values of a measure at a point; NaN if the measure was not computed."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # The rows of any method include the standard model (λ = 0).
+        # The standard model (λ = 0) is among the rows of any method.
         value = self._figures.get((measure, point.method, point.lam))
         value = value or self._figures.get((measure, None, point.lam))
         if value is None:
@@ -229,19 +229,20 @@ class Front:
 
     @cached_property
     def opening(self) -> float:
-        """Initial weight λ of the slider, which removes half of the dependence that exceeds the noise floor.
+        """Initial weight λ of the slider; it removes about half of the dependence above the noise floor.
 
-        The weight is computed from means of the first method on validation rows, for the default measure. A
-        trained weight is chosen if it removes between a third and two thirds of the excess; otherwise, the
-        nearest stop of the slider is chosen. If there are no validation rows or no excess, the weight is the
-        middle one of the trained weights, including 0.
+        The weight is computed from means of the first method on validation rows, for the default measure. The
+        initial weight is the trained weight that removes most nearly half of the excess, if it removes
+        between a third and two thirds. Otherwise, the initial weight is that of the slider position that
+        removes most nearly half of the excess. If there are no validation rows or no excess, the initial
+        weight is the middle one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Noise floors exist only for test rows. They also apply to validation rows, whose number is
-            # similar.
+            # Only test rows have noise floors. They are used for validation rows as well, because the numbers
+            # of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
                 removed = (top - rows["value"]) / (top - floor)
@@ -254,7 +255,7 @@ class Front:
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Cache of charts as plain values; the charts do not yet contain the selected points."""
+        """Cache of charts, as plain values, without the points that the user selects."""
         return {}
 
     @cached_property
@@ -269,17 +270,17 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts for one sensitive column, by objective."""
+    """Return the Pareto fronts for one sensitive column, by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
 def parse_point(front: Front, text: str) -> ModelKey:
-    """Return the model that a text names, such as ``"standard"`` or ``"hgr_nn:0.5"`` (method and weight).
+    """Return the model with this name, such as ``"standard"`` or ``"hgr_nn:0.5"`` (method and weight).
 
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     key = ModelKey.parse(text)
     point = key if text == STANDARD else point_of(front, key.method, key.lam)
@@ -292,7 +293,7 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     Raises
     ------
     OptionError
-        The front does not have this point.
+        The Pareto front does not contain this point.
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
@@ -309,15 +310,15 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
-    """Return the existing price and the front's points that are nearest to it, on the same test rows.
+    """Return the existing price and the nearest points of the Pareto front, on the same test rows.
 
     Returns
     -------
     DataFrame
         One row for the price, then one row per point, nearest first, with means over the splits: method, lam,
-        error, error_se, dependence, dependence_se, floor. To compute distances, error and dependence are each
-        divided by their range over the price and the points. If the run's data had no existing price, the
-        table has points from the smallest to the largest λ.
+        error, error_se, dependence, dependence_se, floor. For distances, error and dependence are each
+        divided by their range over the price and the points. If the data of the run have no existing price,
+        the table has points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
     error, own = (
@@ -384,7 +385,7 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Return the ids of the measures that all fronts contain; the default of the first front comes first."""
+    """Return ids of measures that all Pareto fronts contain; the default of the first front comes first."""
     shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 

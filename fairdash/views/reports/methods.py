@@ -25,12 +25,12 @@ def read_methods() -> pd.DataFrame:
     """Return the results, one row per data set, method, measure of dependence (``reading``) and level.
 
     The column ``comparable`` has errors that can be compared between methods. An error is NaN if a method
-    does not reach the level in every split. If a method has fewer splits than others, the column has the
-    default method's error plus the difference on the shared splits. ``has_all_splits`` is False for such a
-    method.
+    does not reach the level in every split. If a method has fewer splits than others, this column contains
+    the default method's error plus the difference on the shared splits. ``has_all_splits`` is False for such
+    a method.
     """
     table = pd.read_csv(RESULTS)
-    # A method from another package is named “module:Class”; only the name of the class is kept.
+    # Only the name of the class is kept for a method from another package, “module:Class”.
     class_names = table["method"].str.partition(":")[2].str.lower()
     table["method"] = class_names.where(class_names != "", table["method"])
     keys = ["data", "reading", "level"]
@@ -44,10 +44,10 @@ def read_methods() -> pd.DataFrame:
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
     """Return the mean rank of each method by error, one column per level, sorted by the overall mean.
 
-    Ranks include the data sets with one sensitive attribute or, if `several`, with more than one, and the
+    Ranks include the data sets with one sensitive attribute or, if `several`, with more than one, and only
     measures that find dependence in the standard network's predictions. Methods that don't reach a level
     share the last ranks. Methods that need s to compute a price are left out. Methods with fewer splits than
-    others are also left out, because a level is easier to reach in every split if there are fewer splits.
+    others are also left out, because it is easier to reach a level in every split if there are fewer splits.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
@@ -65,7 +65,7 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
 
 def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
-    """Return each data set's row with the smallest error at half the gap; omit methods that need s."""
+    """Return the row with the smallest error at half the gap, for each data set; omit methods that need s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
@@ -108,7 +108,7 @@ def summary(table: pd.DataFrame) -> list[str]:
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
-    """Return why some methods have no results on some data sets, by method."""
+    """Return reasons, by method, why some methods have no results on some data sets."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
     reasons = {}
     for name in (*PATHS, *RIVALS):
@@ -142,7 +142,7 @@ def cell(row: pd.Series) -> str:
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
-    """Return the errors on one data set as texts: a row per method, a column per reading and level."""
+    """Return the errors on one data set as text, with a row per method and a column per measure and level."""
     own = table[table["data"] == data]
     columns = [
         (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])

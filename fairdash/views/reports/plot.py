@@ -65,7 +65,7 @@ def front(
         Result of :func:`fairdash.references` on the same splits; its prices are drawn in addition to the
         models.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def profile(
         Whether to place groups at their average value of the sensitive column; by default they are placed by
         rank.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     sensitive
         Name of the sensitive column; by default the first one.
     dark
-        Whether to use colours that suit a dark page.
+        True uses colours that suit a dark page.
 
     Raises
     ------
@@ -193,8 +193,8 @@ def _compared(
     lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
-        # A sweep with only the standard model has no slider positions, so the standard model is made the only
-        # one.
+        # Only the standard model was trained, so there are no slider positions. Its results become the only
+        # point of the path.
         paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
         result = replace(result, paths=paths)
     fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
@@ -211,7 +211,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the results for all sensitive columns together, under the name of one column."""
+    """Return the results for all sensitive columns jointly, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
         joint = table[table["column"] == ""]

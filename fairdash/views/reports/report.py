@@ -1,4 +1,4 @@
-"""Export of a comparison as one HTML file, which any browser can open, and which loads nothing online."""
+"""Export of a comparison as one HTML file, for any browser; it loads nothing from the web."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render_report(
     openings: Sequence[Confirmation] = (),
     log: Log | None = None,
 ) -> bytes:
-    """Render the report on a comparison as HTML.
+    """Return the report on a comparison as HTML.
 
     The same arguments give the same bytes, because the report does not contain the time of the export.
 
@@ -129,7 +129,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
 
 
 def _moving(comparison: Comparison) -> list[Block]:
-    """Return the Trade-off page's figures with a slider that needs no server; [] if there are no groups."""
+    """Return the Trade-off page's figures, with a slider that needs no server; [] without groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
         return []
     stops = stops_of(comparison)

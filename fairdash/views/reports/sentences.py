@@ -24,14 +24,15 @@ from fairdash.views.reports.fronts import mean_over_splits
 
 #: Minimum z (estimate ÷ standard error) at which a gain or a link counts as detected.
 Z = 3.0
-#: Normal quantile for one-sided 95 % bounds, and minimum z that counts as a sign of a gain or a link.
+#: `_Z_ONE_SIDED`: normal quantile for one-sided 95 % bounds. `_Z_INDICATION`: minimum z that counts as a sign
+#: of a gain or a link.
 _Z_ONE_SIDED, _Z_INDICATION = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return whether the front shows only noise; only fronts of the deviance are checked.
+    """Return True if the Pareto front shows only noise; only fronts of the deviance are checked.
 
-    If so, the model predicts no better than the average, or it has no dependence to reduce.
+    Only noise means that the model predicts no better than the average, or has no dependence to reduce.
     """
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
@@ -40,7 +41,7 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """State how many rows would show the model's gain or its link with the attribute, and the assumption."""
+    """State the number of rows that would show the model's gain or link, and the assumption behind it."""
     gain, result = comparison.result.gain, comparison.result
     n_rows, what = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
@@ -50,14 +51,14 @@ def rows_that_would(comparison: Comparison) -> str:
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
-        # Tests use at most this number of rows, so z refers to at most this number.
+        # Tests use at most this number of rows, so it is also the maximum number to which z refers.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     too_few = "No curve is drawn, because all of its points would differ by no more than noise."
     return f"{_rows_sentence(z, n_rows, what)} {too_few}"
 
 
 def _rows_sentence(z: float, n_rows: int, what: str) -> str:
-    """State at how many rows z would be 3, if z grows with the square root of the number of rows."""
+    """State the number of rows at which z would be 3, if z grows with the square root of this number."""
     if z >= _Z_INDICATION:
         return (
             f"If the {what} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
@@ -80,10 +81,11 @@ def _round(rows: float) -> str:
 def networks_and_tariffs(comparison: Comparison) -> str:
     """Compare in words the best network with an equally fair tariff; return "" if the run has no tariffs.
 
-    The tariff is the one whose dependence is nearest to the middle of the range that networks and tariffs
-    both reach. The network has the smallest error among the networks with no more dependence than this
-    tariff. Both are chosen on validation rows. On test rows, the function takes the paired difference of
-    their errors over the splits, with a Student interval from the standard error of Nadeau and Bengio.
+    The tariff is the one with the dependence nearest to the middle of the range that both networks and
+    tariffs reach. The network has the smallest error among the networks with no more dependence than this
+    tariff. Tariff and network are chosen on validation rows. Their errors on test rows are compared by the
+    mean paired difference over the splits, with a Student interval from the standard error of Nadeau and
+    Bengio.
     """
     from scipy.stats import t as student
 
@@ -124,7 +126,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     )
 
 
-#: A change of at most this share of the average prediction counts as no change.
+#: A change of at most this share of the average prediction is reported as no change.
 NO_CHANGE = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -149,7 +151,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
-    # The omnibus test covers all classes of an attribute.
+    # All classes of an attribute share one omnibus test.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
@@ -169,9 +171,9 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and the limit of a measure that agrees with the test.
+    """Return the test's p-value, and value and limit of a measure that agrees with the test.
 
-    If the test finds a link that the measure in view does not show, the text names a measure that shows it.
+    The text names another measure if the measure in view does not show the link that the test finds.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
     symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
@@ -256,7 +258,7 @@ def who_pays(comparison: Comparison) -> str:
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
-    # A change counts as none if it is small relative to the average prediction of A.
+    # A change that is small relative to the average prediction of A is not reported as a change.
     little = NO_CHANGE * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = int(per_head.argmax()), int(per_head.argmin())
@@ -288,7 +290,7 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Compare the dependence of B with the standard model's dependence in a sentence, for both objectives."""
+    """Compare the dependence of B with that of the standard model in a sentence, for both objectives."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -303,7 +305,7 @@ def both_objectives(comparison: Comparison) -> str:
 
 
 def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
-    """Return a sentence on the point selected on validation rows for a goal, and on its test results."""
+    """Return a sentence on a goal: the point selected for it on validation rows, and its test results."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
@@ -331,7 +333,7 @@ def _the(comparison: Comparison, point: ModelKey) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """Return a sentence that the standard model is no better than the average; "" if the model is better."""
+    """Return a sentence that the standard model is no better than the average; "" if it is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
@@ -342,7 +344,7 @@ def nothing_learned(comparison: Comparison) -> str:
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # The sample of a preview may have too few claims; the whole run uses all rows.
+        # A preview uses a sample, which may have too few claims; the whole run uses all rows.
         return (
             f"{text} This preview used {comparison.sample}. The whole run uses all rows, and may show the "
             "cost of fairness."
@@ -367,7 +369,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     Parameters
     ----------
     times
-        How often the holdout rows have been opened so far.
+        Number of times that the holdout rows have been used so far.
     names
         Display names of sensitive columns; a column without an entry is named by its header.
     """
@@ -381,7 +383,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     else:
         lines = [
             f"{where}: {link} ({p_equals(opening.p_value)}). This test does not confirm the choice, because "
-            f"these rows had already been used for another point (opening number {opening.number})."
+            f"these rows had already been used for another point (use number {opening.number})."
         ]
     figures = [
         f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -398,7 +400,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         lines.append("A remaining link may be too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
+            f"These rows have been used {times} times. Only the first use confirms a choice, because "
             "later choices may depend on these rows."
         )
     return lines
@@ -429,13 +431,13 @@ def not_opened(n: int) -> str:
     """Return a paragraph on holdout rows that no test has used yet, and on their purpose."""
     return (
         f"{n:,} rows were set aside from the start. No training, test result or choice has used these rows. "
-        "A point that was chosen by its test results looks better on the test rows than on new rows. Use "
-        "the rows that were set aside for only one test: that of the point that you intend to use."
+        "A point that was chosen by its test results looks better on the test rows than on new rows. Test "
+        "only one point on the rows set aside: the point that you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
-    """Return a sentence that a refit also uses the holdout rows."""
+    """Return a sentence which says that a refit also uses the holdout rows."""
     return (
         f"The refit on all rows also uses the {n:,} rows set aside. The results on these rows are for "
         "models that were trained without them."

@@ -53,7 +53,7 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """Return the values for all positions of the slider, which depend on B's method, but not on B's λ."""
+    """Return the values for all positions of the slider; they depend on B's method, but not on B's λ."""
     method, front = comparison.b.method, comparison.front
     stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
@@ -103,7 +103,7 @@ def _between(
 
 
 def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
-    """Return title, value, note and meaning of the cards: error, dependence, FairQuant, and mean change.
+    """Return title, value, note and meaning of four cards: error, dependence, FairQuant and mean change.
 
     `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
@@ -173,7 +173,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
-    # If the front shows only noise, it is left out.
+    # The Pareto front is left out if it shows only noise.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
@@ -222,7 +222,7 @@ def _moving_profile(
         figure,
         profiles=(stops.mean, stops.low, stops.high),
         names=[comparison.called(each) for each in stops.points],
-        # The names of the lines are next to the group at which the distance between the lines is largest.
+        # The names of the lines are next to the group with the largest distance between the lines.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
         besides=np.array([level, *a["low"], *a["high"]]),
     )
@@ -268,11 +268,11 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the figure of the front, and the moves of the chosen point, its name and the noise floor."""
+    """Return the Pareto front's figure, and how the chosen point, its name and the noise floor move."""
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
-        # If B is the standard model, this mark is invisible, because the standard model already has a mark.
+        # If B is the standard model, the mark of B is invisible, because the standard model already has one.
         traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
         traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
         (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")

@@ -31,7 +31,7 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.views.reports.sentences import named
 
-#: Note below tables that contain noise floors.
+#: Note that is shown below tables with noise floors.
 _FLOORS = (
     "Values are means over the test rows of the splits, ± one standard error. The noise floor is the "
     "average value of the estimator after the sensitive attribute is shuffled (in brackets: the 95th "
@@ -44,7 +44,7 @@ _PRICE_LEVEL = (
 
 
 def measures(comparison: Comparison) -> Table:
-    """Tabulate every measure of A and B with its noise floor, and whether the omnibus test detects a link."""
+    """Tabulate every measure of A and B with its noise floor, and the result of the omnibus test."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -73,7 +73,7 @@ def in_full(measure: Measure) -> str:
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate the trained models of a method, and whether each of them is dominated by another model."""
+    """Tabulate the trained models of a method; the last column marks models that another model dominates."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
@@ -108,14 +108,14 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate error and dependence of the benchmarks, which the front shows beside the networks."""
+    """Tabulate error and dependence of the baselines, which the Pareto front shows beside the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # Nobody knows whether an existing prediction uses the sensitive attribute.
+    # It is unknown whether an existing prediction uses the sensitive attribute.
     has_price = (baselines["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
@@ -140,9 +140,9 @@ def references(comparison: Comparison) -> Table:
     if np.isfinite(front.least_error[0]):
         note = (
             f" Predictions that are independent of {comparison.sensitive} have an estimated error of at "
-            f"least {_estimate(front.least_error)}, even if they are computed from it. This error is "
-            f"{_estimate(front.price)} above that of the best predictions that may depend on "
-            f"{comparison.sensitive}."
+            f"least {_estimate(front.least_error)}, even if {comparison.sensitive} is used to compute "
+            f"them. This error is {_estimate(front.price)} above that of the best predictions that may "
+            f"depend on {comparison.sensitive}."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
@@ -153,7 +153,7 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate hypervolumes: how much each method covers of the box from (0, 0) to the worst corner.
+    """Tabulate hypervolumes: each method's share of the box from (0, 0) to the worst corner.
 
     In each split, the worst corner is at the standard model's dependence and the error of predicting the
     mean.
@@ -318,7 +318,7 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Return columns with a cell per model: the error, and the value and noise floor of each measure."""
+    """Return columns with one cell per model: the error, then value and noise floor of each measure."""
     error = error or comparison.front.error
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
