@@ -37,6 +37,7 @@ from fairdash.training.splits import (
     with_held_out,
 )
 from fairdash.training.stack_trainer import seconds_of
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import SINGLE, settled, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
@@ -206,9 +207,9 @@ def dependence_of(
 ) -> Dependence:
     """Measure dependence in K models' predictions (K, n), with independence floors, on the rows `rows`.
 
-    The result is NaN for models with NaN predictions. The independence floors use `n_permutations`
-    permutations, or the number from :func:`permutations_of` if it is None. `run_step` stores the result as
-    ``"dependence/<name>"``.
+    The sensitive column with the largest excess counts; for several attributes, so do all columns together.
+    NaN predictions give NaN. The floors use `n_permutations` permutations, or the number from
+    :func:`permutations_of` if it is None. `run_step` stores the result as ``"dependence/<name>"``.
     """
 
     def measure_all() -> Found:
@@ -222,11 +223,13 @@ def dependence_of(
         if not is_defined.any():
             return dict(zip(("value", "floor", "floor_q95"), results, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
-        for column in dataset.sensitive.columns:
-            s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
-            if not varies(s):
-                continue
-            v = np.broadcast_to(s, u.shape)
+        s = dataset.sensitive.to_numpy(dtype=float)[rows]
+        views = [s[:, k] for k in np.flatnonzero(varies(s.T))]
+        if len(attributes_of(dataset.sensitive)) > 1 and REGISTRY[measure].multivariate and views:
+            # A combination of attributes may be linked with predictions that depend on none of them alone.
+            views.append(np.column_stack(views))
+        for view in views:
+            v = np.broadcast_to(view, (*u.shape, *view.shape[1:]))
             options: dict[str, Any] = {"groups": groups, "random_state": random_state}
             value = np.abs(measure_many(measure, u, v, **options))
             floor = independence_floor(measure, u, v, n_permutations=count, **options)

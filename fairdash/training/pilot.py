@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
@@ -23,6 +24,7 @@ from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.training.stack_trainer import seconds_of
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.seeds import Stream, rng_of
 
 #: Weights λ of the models in a pilot training, from 0.003 to 30.
@@ -68,7 +70,7 @@ def find_lams(
     -------
     (count,) array, or None
         Weights, as from :func:`spread`, or None if the predictions of the standard model have no detectable
-        dependence on a sensitive column.
+        dependence on the sensitive attributes.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
     settings, seed = _settings_of(settings, len(split.train)), initial_seed(random_state, 0)
@@ -113,14 +115,17 @@ def lams_by_dependence(
     """Return the result of :func:`find_lams` from predictions (L, n) for weights `lams` (L,) that start at 0.
 
     Predictions of a model that diverged are NaN. Dependence is measured on the rows with numbers `rows`, with
-    the selection measure of the method.
+    the selection measure of the method or, for several attributes, with a measure of all columns together.
     """
+    measure, has_several = PATHS[method].selection_measure, len(attributes_of(dataset.sensitive)) > 1
+    if has_several and not REGISTRY[measure].multivariate:
+        measure = "hgr_spline"  # detects a dependence on the combination of attributes
     measured = dependence_of(
         dataset,
         predictions,
         rows,
         objective=objective,
-        measure=PATHS[method].selection_measure,
+        measure=measure,
         random_state=random_state,
         n_permutations=N_PERMUTATIONS,
     )

@@ -99,7 +99,8 @@ def settled(
         first = np.flatnonzero(np.append(True, ~is_tie[row]))
         size = np.diff(np.append(first, len(values)))
         merged = is_rounding(values[first], values[first + size - 1], eps=eps, unit=unit)
-        x[(*row, order)] = np.where(np.repeat(merged, size), np.repeat(values[first], size), values)
+        middle = np.repeat(values[first] / 2 + values[first + size - 1] / 2, size)
+        x[(*row, order)] = np.where(np.repeat(merged, size), middle, values)
     return x
 
 
