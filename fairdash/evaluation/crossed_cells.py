@@ -81,7 +81,7 @@ def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
 def cells_of(
     frame: pd.DataFrame, names: Sequence[str], *, weight: Array | None = None, units: Index | None = None
 ) -> Cells:
-    """Return the cells of the crossed attributes `names`.
+    """Return the cells that combine the attributes `names`.
 
     Cells with fewer than 20 rows or policies are merged into one cell. If more than 50 cells remain, the
     smallest cells are also merged.
