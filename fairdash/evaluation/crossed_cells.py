@@ -3,9 +3,9 @@
 A crossing combines attributes, such as age and sex. Each of its cells is one combination of their classes or
 bands. Numbers are divided into bands of about equal exposure, and classes are used unchanged. The bands of an
 attribute depend only on the attribute and not on the price, and the order of the attributes does not change
-the cells. All numeric attributes of a crossing have the same number of bands. The number aims at no more than
-25 cells, and at no fewer than 40 rows or policies per cell on average. Combinations of classes may have up to
-50 cells.
+the cells. All numeric attributes of a crossing have the same number of bands. This number of bands aims at no
+more than 25 cells, and at no fewer than 40 rows or policies per cell on average. Combinations of classes may
+have up to 50 cells.
 """
 
 from __future__ import annotations
