@@ -6,10 +6,10 @@ A row's base is its expected cost divided by the portfolio's loss ratio, so that
 same total. Without a cost, the base is the mean price. In a segment, the base is the mean price of the rows
 with the same level of the other column. The payment of a group above its base is Σ w (π − base). The standard
 error is the larger of two values. The first comes from the spread within the group, the second from the
-overall spread and the number of rows in the group. The second value is needed for a small group without
-claims, because its spread is 0. The standard error ignores the noise of the base. If spreads are equal,
-taking it into account would make intervals narrower. In 95 % of samples, the limits in a table hold for all
-groups of the table.
+overall spread and the number of rows in the group. The overall spread is needed for a small group without
+claims, because the spread within such a group is 0. The standard error ignores the noise of the base. If
+spreads are equal, taking it into account would make intervals narrower. In 95 % of samples, the limits in a
+table hold for all groups of the table.
 """
 
 from __future__ import annotations
