@@ -212,7 +212,7 @@ def places() -> Iterator[tuple[str, str, str, str]]:
         "the clearest pair of points; normal draws",
         of_audit("the gap is above the threshold"),
     )
-    yield "audit, answer 2, crossed attributes", "E[π] is the same in every cell", FLAT, "as 20 levels above"
+    yield "audit, answer 2, combined attributes", "E[π] is the same in every cell", FLAT, "as 20 levels above"
     yield (
         "audit, answer 5, autocalibration",
         "E[Y/L at π] is π in every band",

@@ -88,7 +88,7 @@ class Measured:
         return f"A joint test of several measures also finds a link{between} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
-        """Return the number of similar rows that would show, if the gap is 0, that it is acceptable."""
+        """Return the number of similar rows that would show that a gap of 0 is acceptable."""
         return float(np.ceil(self.table.n * (self.found.smallest / plan.gap_allowed(self.mean_price)) ** 2))
 
 

@@ -225,7 +225,7 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
 
 
 def _min_standard_error(curve: Curve) -> float:
-    """Return a lower limit for standard errors; without it, they would be 0 for a price without noise."""
+    """Return a lower limit for standard errors, which would otherwise be 0 for a price without noise."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 

@@ -417,7 +417,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
-    """Return the error for too few rows, with the notes on rows left out, the usual reason for it."""
+    """Return the error for too few rows, with notes on rows left out, which are the usual reason."""
     sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 

@@ -230,7 +230,7 @@ def _ratio(above: Array, below: Array) -> Array:
 
 
 #: Maximum deviation from 1 of the sum of a row's probabilities. A smaller deviation is due to rounding, and
-#: the probabilities are normalised.
+#: is removed by normalising the probabilities.
 OFF_ONE = 0.01
 #: Number of bins of p, with about equal weight. Within a bin, p is treated as equal. Fewer bins are wider and
 #: give wider bounds, which are still valid.

@@ -1,11 +1,11 @@
 """Cells that combine several sensitive attributes, and products of ranks that represent their interaction.
 
-A crossing combines attributes, such as age and sex. Each of its cells is one combination of their classes or
-bands. Numbers are divided into bands of about equal exposure, and classes are used unchanged. The bands of an
-attribute depend only on the attribute and not on the price, and the order of the attributes does not change
-the cells. All numeric attributes of a crossing have the same number of bands. The number aims at no more than
-25 cells, and at no fewer than 40 rows or policies per cell on average. Combinations of classes may have up to
-50 cells.
+A crossing combines attributes, such as age and sex. Each cell of a crossing is one combination of the classes
+or bands of its attributes. Numbers are divided into bands of about equal exposure, and classes are used
+unchanged. The bands of an attribute depend only on the attribute and not on the price, and the order of the
+attributes does not change the cells. All numeric attributes of a crossing have the same number of bands. This
+number of bands aims at no more than 25 cells, and at no fewer than 40 rows or policies per cell on average.
+Combinations of classes may have up to 50 cells.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
 def cells_of(
     frame: pd.DataFrame, names: Sequence[str], *, weight: Array | None = None, units: Index | None = None
 ) -> Cells:
-    """Return the cells of the crossed attributes `names`.
+    """Return the cells that combine the attributes `names`.
 
     Cells with fewer than 20 rows or policies are merged into one cell. If more than 50 cells remain, the
     smallest cells are also merged.

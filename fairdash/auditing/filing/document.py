@@ -212,7 +212,7 @@ def _method(_: Findings) -> Iterator[Block]:
         f"{MAX_LEVELS} values, the averages are plain means. The band contains all of a smooth curve in "
         "about 95 % of samples. The band does not cover a jump inside the range, because the curve smooths "
         "the jump. The verdict says whether the largest gap is below the threshold, above it or undecided. "
-        "Each verdict is tested at the 5 % level. Further criteria, attributes and the cells of crossed "
+        "Each verdict is tested at the 5 % level. Further criteria, attributes and combinations of "
         "attributes are tested with Holm's correction."
     )
 

@@ -257,8 +257,8 @@ def verdicts_of(result: Findings) -> Table:
     )
     note = (
         "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
-        "and the others are tested with Holm's correction. The p-value of no gap tests that averages are "
-        "equal, whatever their spread. The other p-value also detects a link in the spread and, among "
+        "and the others are tested with Holm's correction. The p-value of no gap tests whether averages "
+        "are equal, whatever their spread. The other p-value also detects a link in the spread and, among "
         "equals, a link that varies with the factors. These p-values are not corrected."
     )
     title = f"The criteria along “{result.plan.columns.sensitive}”, the primary one first"

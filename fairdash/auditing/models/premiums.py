@@ -324,7 +324,8 @@ def learn_costs(
 ) -> Costs:
     """Learn the costs of policies from features and s, and compute five premiums; `tell` receives progress.
 
-    The models learn the user's expected cost or, without it, the outcome. Its mean must be above 0.
+    The models learn the user's expected cost or, without it, the outcome. The mean of the learned cost must
+    be above 0.
     """
     part = table.sampled(MAX_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost

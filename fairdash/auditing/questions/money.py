@@ -3,13 +3,13 @@
 The answer compares payments with a base payment, along s and for each segment.
 
 A row's base is its expected cost divided by the portfolio's loss ratio, so that bases and prices have the
-same total. Without a cost, the base is the mean price. In a segment, it is the mean price of the rows with
-the same level of the other column. The payment of a group above its base is Σ w (π − base). The standard
+same total. Without a cost, the base is the mean price. In a segment, the base is the mean price of the rows
+with the same level of the other column. The payment of a group above its base is Σ w (π − base). The standard
 error is the larger of two values. The first comes from the spread within the group, the second from the
-overall spread and the number of rows in the group. The second value is needed for a small group without
-claims, because its spread is 0. The standard error ignores the noise of the base. If spreads are equal,
-taking it into account would make intervals narrower. In 95 % of samples, the limits in a table hold for all
-groups of the table.
+overall spread and the number of rows in the group. The overall spread is needed for a small group without
+claims, because the spread within such a group is 0. The standard error ignores the noise of the base. If
+spreads are equal, taking it into account would make intervals narrower. In 95 % of samples, the limits in a
+table hold for all groups of the table.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _BASELINES = {
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
 #: Points outside the axes are marked at this distance from the edge, as a share of the height of the plot.
 _EDGE = 0.045
-#: Label at the point where the path of the selected method reaches the noise floor.
+#: Label at the point where the curve of the selected method reaches the noise floor.
 NOISE_NOTE = "beyond this point λ removes only noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
@@ -98,7 +98,7 @@ def front_without_marks(
         Smallest error of predictions that may use the sensitive attribute and are independent of it, and the
         standard error; NaN if unknown.
     noise_at
-        Dependence and error at which the path of the method enters the noise floor; None if it does not.
+        Dependence and error at which the method's curve enters the noise floor; None if it does not.
     of_average
         Error of predicting the average for all rows; NaN if unknown.
     """
@@ -249,7 +249,7 @@ def _arrow(y: float, axes: Axes) -> str:
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return two tables: the first with y minus its standard error, the second with y plus it."""
+    """Return two tables: with y minus its standard error, and with y plus its standard error."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 

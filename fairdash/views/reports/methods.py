@@ -65,7 +65,7 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
 
 def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the row with the smallest error at half the gap, for each data set; omit methods that need s."""
+    """Return each data set's best row at half the standard network's gap; omit methods that need s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]

@@ -83,8 +83,8 @@ def networks_and_tariffs(comparison: Comparison) -> str:
 
     The tariff is the one with the dependence nearest to the middle of the range that both networks and
     tariffs reach. The network has the smallest error among the networks with no more dependence than this
-    tariff. Tariff and network are chosen on validation rows. Their errors on test rows are compared by the
-    mean paired difference over the splits, with a Student interval from the standard error of Nadeau and
+    tariff. Tariff and network are chosen on validation rows. The errors of both on test rows are compared by
+    the mean paired difference over the splits, with a Student interval from the standard error of Nadeau and
     Bengio.
     """
     from scipy.stats import t as student

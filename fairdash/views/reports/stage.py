@@ -247,7 +247,7 @@ def moving_lines(
     names
         Name of the line at each position of the slider.
     named_at
-        Index of the group next to which the name is.
+        Index of the group beside which the name is drawn.
     besides
         Further values that the y-axis must include.
     """
