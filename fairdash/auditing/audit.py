@@ -262,7 +262,7 @@ def carry_out(
         firsts[k] = replace(firsts[k], pair=second_result).go_on(QUESTIONS_OF_BOTH_PRICES)
     origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
-        conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
+        conclude(result, verdicts, origin) for result, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
     is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
@@ -297,7 +297,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     tested = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
     primary = [(k, name) for k, name in tested if name == audits[k].data.plan.criterion]
-    for family in (primary, [each for each in tested if each not in primary]):
+    for family in (primary, [result for result in tested if result not in primary]):
         below, above = (
             holm([getattr(audits[k].criteria[name].found, claim) for k, name in family])
             for claim in ("p_below", "p_above")
@@ -315,7 +315,7 @@ def conclude(
     tables, parts = with_class_names(audit.tables, table), audit.parts
     rows: list[dict[str, Any]] = []
     sentences = {number: parts[number].sentences for number in sorted(parts)}
-    for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
+    for name in sorted(CRITERIA, key=lambda criterion: criterion != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
         is_answered = number in parts and QUESTIONS[number].is_answerable(table.columns)
         key: dict[str, Any] = {"question": number, "measure": name, "quantity": GAP, "unit": SHARE}
@@ -324,8 +324,8 @@ def conclude(
             continue
         estimate, verdict, mean = measured.found, verdicts[name], measured.mean_price
         value, low, high, lower, upper, smallest, floor = (
-            getattr(estimate, each, math.nan) / mean
-            for each in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
+            getattr(estimate, field, math.nan) / mean
+            for field in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
         )
         rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": estimate.p_value}
         rows[-1]["verdict"] = verdict
@@ -366,7 +366,7 @@ def with_class_names(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> d
     """Add a column ``class``, which contains class names, to each table that has one row per class code."""
     if not table.classes:
         return dict(tables)
-    return {name: _with_class_names(name, each, table) for name, each in tables.items()}
+    return {name: _with_class_names(name, frame, table) for name, frame in tables.items()}
 
 
 def _with_class_names(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
@@ -407,10 +407,10 @@ def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole:
     first, *others = results
     if not others:
         return first
-    primary = {each.verdict for each in results}
+    primary = {result.verdict for result in results}
     verdicts = [
-        each.verdicts.assign(sensitive=each.plan.columns.sensitive).set_index("sensitive").reset_index()
-        for each in results
+        result.verdicts.assign(sensitive=result.plan.columns.sensitive).set_index("sensitive").reset_index()
+        for result in results
     ]
     return replace(
         first,

@@ -287,7 +287,7 @@ def probabilities_of(
     if columns.known_class is not None:
         labels_given = frame.loc[rows, columns.known_class]
         labels = labels_given.astype(object).where(labels_given.notna(), "").astype(str)
-        code_of_label = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {
+        code_of_label = {name: k for names_of in (names, chosen) for k, name in enumerate(names_of)} | {
             "": -1
         }
         if (unknown := ~labels.isin(code_of_label.keys()).to_numpy()).any():
@@ -325,7 +325,7 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
             "money. Give the amounts of the claims as the outcome, or audit a price of claim counts."
         ]
     log_distance = abs(math.log(total_cost / total_price / _LOSS_RATIO))
-    name = min(_UNIT_FACTORS, key=lambda each: abs(math.log(_UNIT_FACTORS[each]) - log_distance))
+    name = min(_UNIT_FACTORS, key=lambda unit: abs(math.log(_UNIT_FACTORS[unit]) - log_distance))
     is_near = abs(math.log(_UNIT_FACTORS[name]) - log_distance) < math.log(_FACTOR_TOLERANCE)
     likely = f" {name} differ by a factor of {_UNIT_FACTORS[name]:,}." if is_near else ""
     return [f"{sentence}{likely} State both amounts in the same unit of money and exposure."]

@@ -98,11 +98,11 @@ class Basis:
 
     @property
     def is_curve(self) -> NDArray[np.bool_]:
-        return np.array([each == "curve" for each in self.kind])
+        return np.array([kind == "curve" for kind in self.kind])
 
     def nearest(self, share: float) -> int:
         """Return the point within the range that is nearest to a share of the exposure."""
-        is_not_tail = np.array([each in ("curve", "level") for each in self.kind])
+        is_not_tail = np.array([kind in ("curve", "level") for kind in self.kind])
         return int(np.argmin(np.where(is_not_tail, np.abs(self.share - share), np.inf)))
 
 
@@ -129,7 +129,7 @@ def basis_of(table: AuditTable) -> Basis:
             continue
         rows = hstack([rows, csr_matrix(tail[:, None].astype(float))], format="csr")
         points = np.pad(points, ((0, 0), (0, 1)))
-        penalty, steps = (np.pad(each, (0, 1)) for each in (penalty, steps))
+        penalty, steps = (np.pad(matrix, (0, 1)) for matrix in (penalty, steps))
         mean = weight[tail] @ s[tail] / weight[tail].sum()
         if straight_line is not None:
             step = np.append(np.zeros(points.shape[1] - 1), 1.0)

@@ -161,7 +161,7 @@ class AuditData:
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
-        known = self.roles | {cost if each == "cost" else each for each in roles}
+        known = self.roles | {cost if role == "cost" else role for role in roles}
         if known not in self._parts:
             table = self.table.on(known)
             same = table is self.table
@@ -310,7 +310,7 @@ class Answered:
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
                 for unit, keys in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
-                    value, low, high = (row.get(each, math.nan) for each in keys)
+                    value, low, high = (row.get(key, math.nan) for key in keys)
                     if unit == SHARE or not math.isnan(value):
                         yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
@@ -389,7 +389,7 @@ def _data_of_crossings(
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
         other_columns = [
-            each for each in features if (questions & {5, 10} and each not in names) or each == coverage
+            name for name in features if (questions & {5, 10} and name not in names) or name == coverage
         ]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,

@@ -196,7 +196,7 @@ class AuditResult(Findings):
 
     def _repr_html_(self) -> str:
         """Return the questions and answers as text for a notebook."""
-        rows = [{"question": each.title, "answer": each.sentence} for each in self.answers]
+        rows = [{"question": answer.title, "answer": answer.sentence} for answer in self.answers]
         with pd.option_context("display.max_colwidth", None):
             return str(pd.DataFrame(rows).to_html(index=False))
 

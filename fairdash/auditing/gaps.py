@@ -257,7 +257,7 @@ class _Pairs:
         by more than δ, and a mask of these pairs, (2M,). The mask's second half refers to the pairs in
         opposite order."""
         limit = self._limits_of_errors(level * _SCREENED) * self.error
-        forward, backward = (each + limit > delta for each in (self.difference, -self.difference))
+        forward, backward = (distance + limit > delta for distance in (self.difference, -self.difference))
         relevant = np.concatenate([forward, backward])
         # The search over levels needs the same few sets of pairs repeatedly, so their maxima are cached.
         if (key := relevant.tobytes()) not in self.max_errors:
@@ -327,8 +327,8 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
     second_order = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
     spread = Z * float(np.hypot(table.error(share * (reduction - explained)), np.sqrt(second_order)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
-    clipped = variance.map(lambda each: max(each, 0.0))
-    return clipped.map(lambda each: float(np.sqrt(each))), clipped.map(lambda each: min(each / total, 1.0))
+    clipped = variance.map(lambda value: max(value, 0.0))
+    return clipped.map(lambda x: float(np.sqrt(x))), clipped.map(lambda x: min(x / total, 1.0))
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:

@@ -98,7 +98,7 @@ class Columns:
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
             return tuple((self.sensitive, other) for other in self.also)
-        return tuple(each for count in range(2, len(names) + 1) for each in combinations(names, count))
+        return tuple(pair for count in range(2, len(names) + 1) for pair in combinations(names, count))
 
     @property
     def of_candidate(self) -> Columns:
@@ -187,8 +187,8 @@ class Question:
 #: Questions by number, in the order of their answers.
 QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
-        each.number: each
-        for each in (
+        question.number: question
+        for question in (
             Question(
                 1,
                 "Does the price follow the attribute?",

@@ -192,7 +192,7 @@ class Findings:
         keys, limits = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
         rows = _rows(self, MEASURE).rename(columns=limits)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
-        shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
+        shares, money = (rows.loc[rows["unit"] == unit, [*keys, *amounts]] for unit in (SHARE, AMOUNT))
         return shares.merge(money.rename(columns=amounts), on=keys, how="left")
 
     @cached_property
@@ -224,13 +224,13 @@ class Findings:
     @property
     def decisive(self) -> Self:
         """Result that decides the overall verdict: the first result with that verdict."""
-        return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
+        return next((result for result in self.along if result.verdict == self.verdict), self.along[0])
 
     @property
     def headline(self) -> str:
         """Primary criterion, verdict and, with several attributes, the attributes that decide the verdict."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
-        names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
+        names = [result.plan.columns.sensitive for result in self.along if result.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
 
     @property
@@ -238,16 +238,16 @@ class Findings:
         """Summary in words: primary verdict with its gap and interval, then verdicts for other attributes."""
         first = self.decisive
         sentences = [primary(first.verdicts.iloc[0], first.plan)]
-        others = [each for each in self.along if each.plan.columns != first.plan.columns]
+        others = [result for result in self.along if result.plan.columns != first.plan.columns]
         for verdict in (ABOVE, UNDECIDED, BELOW):
-            names = [each.plan.columns.sensitive for each in others if each.verdict == verdict]
+            names = [result.plan.columns.sensitive for result in others if result.verdict == verdict]
             sentences += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
         return " ".join(sentences)
 
     @property
     def every_note(self) -> tuple[str, ...]:
         """Notes of the results for all attributes and crossings, without duplicates."""
-        return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
+        return tuple(dict.fromkeys(note for result in self.along for note in result.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """Yield each answer with a map of names to tables. The last table, named ``measures_`` plus the
@@ -270,13 +270,13 @@ class Findings:
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
             "figures": _records(self.figures),
-            "answers": [to_plain(each) for each in self.answers],
+            "answers": [to_plain(answer) for answer in self.answers],
             "tables": {name: _records(table) for name, table in self.tables.items()},
             "n": self.n,
             "n_units": self.n_units,
             "mean_price": self.mean_price,
             "notes": list(self.notes),
-            "others": [each.to_dict() for each in self.others],
+            "others": [other.to_dict() for other in self.others],
             "origin": dict(self.origin),
             "made_with": dict(self.made_with),
             "since": None if self.since is None else to_plain(self.since),
@@ -420,9 +420,9 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     both audits."""
     keys = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*keys, *(f"{each}_before" for each in keys)]).reset_index(drop=True)
+    both = both.dropna(subset=[*keys, *(f"{key}_before" for key in keys)]).reset_index(drop=True)
     value, low, high, was, was_low, was_high = (
-        both[f"{each}{which}"] for which in ("", "_before") for each in keys
+        both[f"{key}{which}"] for which in ("", "_before") for key in keys
     )
     moved = value - was
     columns = {

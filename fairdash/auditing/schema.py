@@ -92,9 +92,9 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 
 def _declared(columns: str) -> dict[str, Column]:
     kinds = {"class": Column(kind=TEXT, is_needed=False)}
-    for each in columns.split():
-        name = each.rstrip("*?+%")
-        kind = _KINDS.get(each.removeprefix(name))
+    for column in columns.split():
+        name = column.rstrip("*?+%")
+        kind = _KINDS.get(column.removeprefix(name))
         if kind is None:
             kinds[name] = Column(may_lack=True)
         else:
@@ -162,7 +162,7 @@ def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit's content, including the table of all estimates."""
     rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
-    tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
+    tables = {name: read_records(records, TABLES[name]) for name, records in rows.items()}
     figures = tables["figures"]
     judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
@@ -183,13 +183,13 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json, or raise ValueError or FairdashError if its content is invalid or inconsistent."""
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
+    columns, names = content_read.plan.columns, [part.plan.columns.sensitive for part in content_read.others]
     judged = set(names[len(columns.also) :])
     # A crossing may be missing, because some crossings have too few rows for a verdict.
-    crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
+    crossings = [name for crossing in columns.crossings if (name := crossing_name(crossing)) in judged]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
-    for each in (content_read, *content_read.others):
-        _check(each)
+    for result in (content_read, *content_read.others):
+        _check(result)
     return content_read
 
 
@@ -205,7 +205,7 @@ def _check(audit: Content) -> None:
         1 <= audit.n_units <= audit.n and audit.mean_price > 0, "the audit's rows or its mean are not valid"
     )
     require("curve" in audit.tables, "the audit lacks its curve")
-    named = {name for each in audit.answers for name in each.tables}
+    named = {name for answer in audit.answers for name in answer.tables}
     named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
     require(named <= audit.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, audit.origin)

@@ -260,7 +260,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
     def add(verb: Verb) -> Verb:
         signature, added = inspect.signature(verb), []
-        fixed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        fixed = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
             words = {each.metadata["word"]: name for name, each in options.items()}
@@ -268,8 +268,8 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
                 # Fields for further values of a repeatable option are not separate options.
                 if each.metadata["word"] not in options and name in (only or options):
                     added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
-        verb.__annotations__.update({each.name: each.annotation for each in added})
-        parameters = sorted((*added, *fixed), key=lambda each: each.kind)
+        verb.__annotations__.update({item.name: item.annotation for item in added})
+        parameters = sorted((*added, *fixed), key=lambda item: item.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 
@@ -281,7 +281,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
     metadata, default = option.metadata, None if option.default is MISSING else option.default
     help_parts = [metadata["label"].removesuffix(" (optional)"), metadata["help"].rstrip(".")]
     help_parts += [f"One of {', '.join(metadata['choices'])}"] if metadata["choices"] else []
-    if list_type := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
+    if list_type := next((member for member in (kind, *get_args(kind)) if get_origin(member) is tuple), None):
         kind, default = Columns if list_type == tuple[str, ...] else list_type, ()
         help_parts.append("Repeatable")
     if metadata["unit"]:
@@ -306,7 +306,7 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

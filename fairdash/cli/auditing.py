@@ -84,9 +84,9 @@ def _column(path: tuple[str, ...]) -> str:
 def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every number and text of the results with its path."""
     if isinstance(value, dict | list):
-        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
             if name not in _NOT_COMPARED:
-                yield from _values_by_path(each, (*path, str(name)))
+                yield from _values_by_path(item, (*path, str(name)))
     else:
         yield path, value
 
@@ -177,7 +177,7 @@ def audit(
     """
     given = {name: value for name, value in options.items() if value not in (None, ())}
     model_options = {
-        name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()
+        name: given.pop(name, item.default or None) for name, item in options_of(ModelFile).items()
     }
     if model is not None and plan is None:
         given.setdefault("price", MODEL_PRICE)
@@ -246,7 +246,7 @@ def _files_of_pages(template: str | None, customer: Any, out: Path | None, *, pd
             hint = "Give --out, such as filing.html."
             raise OptionError.of("A filing needs an output path", hint, column="template")
     options = {FILING: template, CUSTOMER: customer}
-    pages = [name for name, each in options.items() if each is not None and out is not None]
+    pages = [name for name, item in options.items() if item is not None and out is not None]
     if pdf:
         if not pages:
             hint = "Give --out, and a --template or a --customer."
@@ -293,9 +293,9 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
         List only rules that were last looked up over a year ago. The exit status is 1 if it finds one.
     """
     today = datetime.now(UTC).date()
-    listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
+    listed = [rule for rule in RULES.values() if not stale or rule.is_stale(today)]
     no_rules = () if listed else ("No rule was last looked up over a year ago.",)
-    say([each.row for each in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
+    say([rule.row for rule in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
     return int(stale and bool(listed))
 
 
@@ -309,12 +309,12 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     """
     about = ForeignModel(content_of(file)).about
     inputs = [
-        f"  {each['name']}: {each['type']}" + (f", {few(each['levels'])}" if each["levels"] else "")
-        for each in about["inputs"]
+        f"  {field['name']}: {field['type']}" + (f", {few(field['levels'])}" if field["levels"] else "")
+        for field in about["inputs"]
     ]
     lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
     lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
-    unknown = [f"  {each}" for each in about["unknown"]]
+    unknown = [f"  {column}" for column in about["unknown"]]
     say(about, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
     return 0
 

@@ -105,7 +105,7 @@ def measure(
     )
     note_policies(frame, group, but=(u, v, exposure))
     left_out = int((~complete).sum())
-    first, *weight = (each[complete].astype(float) for each in numbers)
+    first, *weight = (values[complete].astype(float) for values in numbers)
     second = second[complete] if are_classes else second[complete].astype(float)
     _refuse_without_evidence(first, second, *weight)
     options: dict[str, Any] = {
@@ -177,9 +177,9 @@ def check(
     """
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}
-    for each in (target, *sensitive, exposure, price, group):
-        if each is not None:
-            get_entry(columns, each, option="column")
+    for column in (target, *sensitive, exposure, price, group):
+        if column is not None:
+            get_entry(columns, column, option="column")
     roles = {"exposure": exposure, "price": price, "group": group}
     report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
@@ -190,7 +190,7 @@ def check(
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
     """Print a warning on standard error if rows belong to policies and no group is named."""
-    policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
+    policies = find_policies(frame, but=[column for column in but if column]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
 
@@ -206,8 +206,8 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
             "Choose a column of numbers, or turn it into numbers first.",
         )
     checks.finish()
-    columns = {each.name: each for each in (*numbers, *also)}.values()
-    complete = pd.concat([each.notna() for each in columns], axis=1).all(axis=1)
+    columns = {values.name: values for values in (*numbers, *also)}.values()
+    complete = pd.concat([values.notna() for values in columns], axis=1).all(axis=1)
     if not complete.any():
         what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
         raise DataError(Problem(what=what, hint="Choose other columns.", count=len(complete)))

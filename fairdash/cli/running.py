@@ -39,9 +39,9 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     listed = list_runs(owner=check_owner(owner))
     about = [_about(run) for run in listed.runs]
     lines = [
-        f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {each['name'] or each['data']}, "
-        f"{each['objective']}"
-        for each in about
+        f"{record['id']}  {record['created'][:16]}  {record['state']:9}  {record['name'] or record['data']}, "
+        f"{record['objective']}"
+        for record in about
     ]
     lines = lines or ["No run yet. Train a run in the app: fairdash app."]
     say({"runs": about, "damaged": listed.damaged}, lines, as_json=as_json)
@@ -158,7 +158,7 @@ def confirm(
         Objective; by default the objective for which the models were trained.
     """
     opened = Run(run, owner=check_owner(owner))
-    fair = [each for each in opened.spec.plan.methods if each != STANDARD]
+    fair = [method for method in opened.spec.plan.methods if method != STANDARD]
     confirmation = confirm_run(
         opened, method=method or next(iter(fair), STANDARD), lam=lam, objective=objective, owner=owner
     )

@@ -129,10 +129,10 @@ class DataOptions:
             self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling
         )
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
-        named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
+        named = [*(column for column in single if column is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}
-        for each in (*named, *self.features):
-            get_entry(columns, each, option="column")
+        for column in (*named, *self.features):
+            get_entry(columns, column, option="column")
         note_policies(
             frame, self.group, but=(self.predict, *self.sensitive, self.exposure, self.price, self.time)
         )
@@ -164,8 +164,8 @@ class DataOptions:
             raise DataError(*map(_with_option, error.problems)) from None
 
     def _load_from_catalogue(self, dataset: str) -> Dataset:
-        names = [each.name for each in fields(self) if each.name != "dataset"]
-        options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
+        names = [field.name for field in fields(self) if field.name != "dataset"]
+        options = [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) not in (None, ())]
         if options:
             raise OptionError.of(
                 f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
@@ -185,8 +185,8 @@ class DataOptions:
         for name, why in not_used.items():
             _note(f"“{name}” is not used as a feature: {why}. To use it, name the features with --features.")
         features = tuple(name for name in others if name not in not_used)
-        for each in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
-            _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
+        for suspect in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
+            _note(f"“{suspect.column}” looks too good to be true: {suspect.sentence}.")
         return features
 
 
@@ -291,7 +291,7 @@ def sweep(
         confirmation=confirmation,
         tune=tune,
         tariff=tariff,
-        progress=lambda each: _show(each.phase, each.fraction),
+        progress=lambda report: _show(report.phase, report.fraction),
         **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
     )
     content = {

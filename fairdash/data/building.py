@@ -111,7 +111,7 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    remarks_on_used = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
+    remarks_on_used = (doubt for column in dict.fromkeys(used) for doubt in doubts_about(frame[column]))
     remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()

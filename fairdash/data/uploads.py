@@ -121,7 +121,7 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
         owners = holders_of(path.stem)
-        uploads += [_described(path, each) for each in owners if owner in (each, None)]
+        uploads += [_described(path, name) for name in owners if owner in (name, None)]
     return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
@@ -130,7 +130,7 @@ def holders_of(digest: str) -> frozenset[str]:
     path = _path(digest)
     if not path.is_file():
         return frozenset()
-    owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
+    owners = {file.stem.partition(".")[2] or LOCAL for file in path.parent.glob(f"{digest}*.json")}
     # The file of a signed-in user always has a description. Without any description, the file is local.
     return frozenset(owners or {LOCAL})
 
@@ -238,8 +238,8 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
             for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-        for each in owners_to_remove or {owner or LOCAL}:
-            _description(path, each).unlink(missing_ok=True)
+        for name in owners_to_remove or {owner or LOCAL}:
+            _description(path, name).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError.of(
             f"the file can't be deleted ({error.strerror})", f"Delete it in the folder {path.parent}."
@@ -258,9 +258,9 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     """
     current = datetime.now(UTC) if now is None else now
     expired = [
-        each
-        for each in list_uploads(owner=None)
-        if each.keep_until is not None and each.keep_until <= current
+        upload
+        for upload in list_uploads(owner=None)
+        if upload.keep_until is not None and upload.keep_until <= current
     ]
     for upload in expired:
         delete(upload.sha256, owner=upload.owner)

@@ -248,8 +248,8 @@ def _mean_product(u: Array, v: Array) -> Array:
         half = part << level
         is_high = (parts & (1 << level)).astype(bool)
         # Each half is sorted by v, and the lower half comes first.
-        rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
-        x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
+        rows = np.stack([np.flatnonzero(mask).reshape(-1, half) for mask in (~is_high, is_high)], axis=1)
+        x, y, parts = (array[rows.ravel()] for array in (x, y, parts))
         halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
         low_x, low_y = halves_x[:, 0], halves_y[:, 0]
         level_sum = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
@@ -262,13 +262,13 @@ def _mean_product(u: Array, v: Array) -> Array:
         products = halves_x * (halves_y * before - others)
         level_sum += (products[:, 1] - products[:, 0]).sum(axis=1)
         total += level_sum.reshape(members, -1).sum(axis=1)
-    x, y = (each.reshape(members, -1, part) for each in (x, y))
+    x, y = (array.reshape(members, -1, part) for array in (x, y))
     # Each piece fits in the processor's cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
         distances = [
-            each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
+            array[:, start : start + step, :, None] - array[:, start : start + step, None] for array in (x, y)
         ]
-        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in distances))
+        total += np.einsum("kpij,kpij->k", *(np.maximum(matrix, 0.0, out=matrix) for matrix in distances))
     overall = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
     return np.asarray(2 * (2 * total - overall) / n**2)
 

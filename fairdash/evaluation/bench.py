@@ -360,7 +360,7 @@ def _errors_at_levels(
     """Yield a key (method, measure, level), results, and errors by split (NaN for unreached levels)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
-    for reading in (*READINGS, *(each + JOINT for each in READINGS)):
+    for reading in (*READINGS, *(name + JOINT for name in READINGS)):
         if f"{reading}_test" not in of_method or of_method[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)

@@ -138,7 +138,7 @@ def _gaps(
     random_state: int,
 ) -> pd.DataFrame:
     """Return ``gap`` and ``gap_floor`` of each of the premiums (J, n) in `kept`."""
-    s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
+    s, y = (values.to_numpy(dtype=float) for values in (dataset.sensitive[column], dataset.target))
     weight = dataset.row_weight
     tenths = quantile_groups(s, TENTHS)
     seed = seed_of(Stream.TABLE_PERMUTATIONS, random_state)

@@ -206,12 +206,12 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     members = aside.members
     usable = members[~members["diverged"]]
     places = {
-        float(each): k
-        for k, each, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
+        float(lam): k
+        for k, lam, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    point = next((each for each in curve_points(method, trained) if each.lam == lam), None)
+    point = next((point for point in curve_points(method, trained) if point.lam == lam), None)
     if point is None or not {point.low, point.high} <= places.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",

@@ -99,10 +99,10 @@ def cells_of(
     share = 1 / max(len(names) - len(own), 1)
     count = int(np.clip(n_free**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
-    shape = tuple(len(each.names) for each in groups)
-    known = np.all([each.codes >= 0 for each in groups], axis=0)
+    shape = tuple(len(group.names) for group in groups)
+    known = np.all([group.codes >= 0 for group in groups], axis=0)
     # In the order of the cells, the groups of the first attribute vary fastest.
-    code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
+    code = np.ravel_multi_index([group.codes[known] for group in groups], shape, order="F")
     used, code = np.unique(code, return_inverse=True)
     counts = np.bincount(code, minlength=len(used))
     if units is not None:
@@ -118,14 +118,14 @@ def cells_of(
     codes = np.full(n, np.nan)
     codes[known] = place[code]
     of_each = np.array(np.unravel_index(used[~is_small], shape, order="F"))
-    labels_by_attribute = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
-    labels = [" · ".join(each) for each in zip(*labels_by_attribute, strict=True)]
+    labels_by_attribute = [[group.names[k] for k in own] for group, own in zip(groups, of_each, strict=True)]
+    labels = [" · ".join(names) for names in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
     places = pd.DataFrame(
         {
             "sensitive": names[0],
             "other": CROSS.join(names[1:]),
-            "group": [" · ".join(each) for each in zip(*labels_by_attribute[1:], strict=True)],
+            "group": [" · ".join(names) for names in zip(*labels_by_attribute[1:], strict=True)],
             "band": labels_by_attribute[0],
             "middle": [
                 float(k) if first is None else float(np.sort(first[groups[0].codes == k]).mean())
@@ -207,7 +207,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
     columns_present = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
-    columns = {str(each): str(each) for each in (*sensitive.columns, *crossings)}
+    columns = {str(column): str(column) for column in (*sensitive.columns, *crossings)}
     has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
     return columns | ({TOGETHER: ""} if crossings and has_all else {})
 

@@ -171,9 +171,9 @@ def execute_sweep(
         count = 0 if is_preview else n_permutations
         return parts.assess_baselines(*baselines.result(), objective=objective, n_permutations=count)
 
-    tables = [Branch(run_step, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
+    tables = [Branch(run_step, partial(assess, *item), f"assess/{item[1]}") for item in enumerate(objectives)]
     baseline_tables = [
-        Branch(run_step, partial(assess_baselines, each), f"assess-baselines/{each}") for each in objectives
+        Branch(run_step, partial(assess_baselines, name), f"assess-baselines/{name}") for name in objectives
     ]
     with_s = Branch(run_step, lambda: parts.references(parts=("test",)), "references", "assess/references")
     gather(planned, models, baselines, *tables, *baseline_tables, *([with_s] if with_references else []))
@@ -198,7 +198,7 @@ def execute_sweep(
         references=with_s.result()[0] if with_references else None,
         price=with_s.result()[-1] if with_references else None,
         versions=versions(),
-        baselines={each: branch.result() for each, branch in zip(objectives, baseline_tables, strict=True)},
+        baselines={name: branch.result() for name, branch in zip(objectives, baseline_tables, strict=True)},
         gain=gain_of_standard(dataset, trained, plan.settings.loss_function),
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,

@@ -131,7 +131,7 @@ class _TestRows:
     """
 
     groups: NDArray[np.intp]
-    each: NDArray[np.float64]
+    row_weight: NDArray[np.float64]
     cells: NDArray[np.intp]
     of_cells: NDArray[np.intp]
     splits: Sequence[Split]
@@ -151,13 +151,13 @@ class _TestRows:
         if units is not None:
             codes, cells = np.unique(units * n_groups + groups, return_inverse=True)
             of_cells = codes % n_groups
-        each = np.ones(len(groups)) if weight is None else weight
+        mass = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
         sizes = [np.bincount(groups[rows], minlength=n_groups) for rows in tests]
-        totals = [np.bincount(groups[rows], weights=each[rows], minlength=n_groups) for rows in tests]
+        totals = [np.bincount(groups[rows], weights=mass[rows], minlength=n_groups) for rows in tests]
         return cls(
             groups=groups,
-            each=each,
+            row_weight=mass,
             cells=cells,
             of_cells=of_cells,
             splits=splits,
@@ -169,7 +169,7 @@ class _TestRows:
         """Return the means over splits of the group averages, (G,), and the influence of each row, (n,)."""
         means, influence = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            groups, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
+            groups, rows, mass = self.groups[split.test], values[j, split.test], self.row_weight[split.test]
             with np.errstate(invalid="ignore"):  # A group without rows gives NaN.
                 means[j] = np.bincount(groups, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
             influence[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
@@ -185,7 +185,7 @@ class _TestRows:
         """Return standard errors and half-widths of 95 % intervals, given squared influences (..., G)."""
         n_groups, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
+            counts[split.test] += self.row_weight[split.test] / self.totals[j, self.groups[split.test]]
         of_cells = np.bincount(self.cells, weights=counts)
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=n_groups)
         n_splits = (self.sizes > 0).sum(axis=0) ** 2

@@ -272,7 +272,7 @@ def settle(future: Future[Any], step: WorkflowStatus) -> None:
     if digest:
         future.set_result((digest, share))
     else:
-        error = RunError(*(from_plain(Problem, each) for each in problems)) if problems else Cancelled()
+        error = RunError(*(from_plain(Problem, problem) for problem in problems)) if problems else Cancelled()
         future.set_exception(error)
 
 
@@ -320,7 +320,7 @@ class StepPool:
             problems = [
                 Problem(what=what, hint="The log of the worker that computed the step gives the reason.")
             ]
-        return ["", 0.0, [to_plain(each) for each in problems]]
+        return ["", 0.0, [to_plain(problem) for problem in problems]]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:
         with self._lock:

@@ -164,12 +164,12 @@ def _submit(
     from dbos import EnqueueOptions
 
     workflows = _workflows(workflow_ids=[id])
-    if again or not any(each.status in ACTIVE for each in workflows):
+    if again or not any(flow.status in ACTIVE for flow in workflows):
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
         with errors_in_words():
-            client().delete_workflows([each.workflow_id for each in workflows])
+            client().delete_workflows([flow.workflow_id for flow in workflows])
             client().enqueue(options, *arguments)
 
 
@@ -179,7 +179,7 @@ def state_of(id: str) -> QueueState | None:
         waiting_jobs = sorted(active(job.queue_name), key=_queue_order) if job.status == WAITING else []
         return QueueState(
             job.status,
-            tuple(each.workflow_id for each in waiting_jobs if _queue_order(each) < _queue_order(job)),
+            tuple(other.workflow_id for other in waiting_jobs if _queue_order(other) < _queue_order(job)),
         )
     return None
 
@@ -196,7 +196,7 @@ def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
 
 def forget_steps(job: str) -> None:
     """Remove a job's steps from the queue."""
-    ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
+    ids = [flow.workflow_id for flow in _workflows(workflow_id_prefix=f"{job}-step-")]
     cancel(ids)
     forget(ids)
 
@@ -207,12 +207,12 @@ def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
 
 def time_of_attempt(id: str) -> int | None:
     """Return the time of the last attempt to run a job, in ms since the epoch, to identify the attempt."""
-    return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
+    return next((flow.dequeued_at for flow in _workflows(workflow_ids=[id])), None)
 
 
 def cancel_attempt(id: str, *, begun: int | None) -> None:
     """Cancel the attempt that began at the time `begun`, unless the job has been resumed since."""
-    if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
+    if any(flow.status == AT_WORK and flow.dequeued_at == begun for flow in _workflows(workflow_ids=[id])):
         with errors_in_words():
             client().cancel_workflows([id])
 
@@ -283,7 +283,7 @@ def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatu
 
 
 def _known(ids: Collection[str]) -> list[str]:
-    return [each.workflow_id for each in _workflows(workflow_ids=list(ids))] if ids else []
+    return [flow.workflow_id for flow in _workflows(workflow_ids=list(ids))] if ids else []
 
 
 @contextmanager
@@ -376,7 +376,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
     n_returned = 0
     for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
         abandoned = [
-            each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
+            flow.workflow_id for flow in active(name) if flow.status == AT_WORK and flow.executor_id in dead
         ]
         if abandoned:
             with errors_in_words():

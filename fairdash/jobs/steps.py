@@ -155,7 +155,7 @@ class Branch(Generic[T]):
 def gather(*branches: Branch[Any]) -> list[Any]:
     """Evaluate branches in this order and return their results, or raise MissingSteps for all of them."""
     results, missing = [], dict[str, None]()
-    for branch in [each for each in branches if each.holds_target] or branches:
+    for branch in [candidate for candidate in branches if candidate.holds_target] or branches:
         try:
             results.append(branch.result())
         except MissingSteps as error:

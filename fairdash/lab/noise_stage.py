@@ -61,8 +61,8 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
     cells = [_cells(level.estimates, ids) for level in levels]
     descriptions = [
         f"σ = {noise:g}; exact HGR {digits(hgr)}; "
-        + "; ".join(f"{short_name(id)} {value}" for id, (value, _) in zip(ids, each, strict=True))
-        for noise, hgr, each in zip(NOISES, exact, cells, strict=True)
+        + "; ".join(f"{short_name(id)} {value}" for id, (value, _) in zip(ids, pairs, strict=True))
+        for noise, hgr, pairs in zip(NOISES, exact, cells, strict=True)
     ]
     return {
         "slider": {
@@ -87,13 +87,13 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
                 "correlation. The table below gives the numbers.",
             },
         ],
-        "moves": [*({"figure": 0, **each} for each in of_rows), *({"figure": 1, **each} for each in of_bars)],
+        "moves": [*({"figure": 0, **move} for move in of_rows), *({"figure": 1, **move} for move in of_bars)],
         "cards": [],
         "table": {
             "title": "Estimates, as a table",
             "head": ["Estimator", "Reads", "Noise floor, 95 %"],
             "rows": [["Exact HGR"], *([short_name(id)] for id in ids)],
-            "cells": [[(digits(hgr), "–"), *each] for hgr, each in zip(exact, cells, strict=True)],
+            "cells": [[(digits(hgr), "–"), *pairs] for hgr, pairs in zip(exact, cells, strict=True)],
         },
     }
 
@@ -170,7 +170,7 @@ def _moving_bars(
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
     """Return the figure of bars, how its parts move with the noise, and the number of rows."""
     rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
-    lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
+    lowest = min(float(np.nanmin(x, initial=0.0)) for x in (_x(row) for row in rows))
     figure = estimates_figure(
         rows[at],
         lowest=lowest,
@@ -193,7 +193,7 @@ def _moving_bars(
             {
                 "kind": "trace",
                 "part": 3,
-                "x": _numbers([[each["x"] for each in row.diamonds] for row in rows]),
+                "x": _numbers([[diamond["x"] for diamond in row.diamonds] for row in rows]),
             },
             *(
                 {"kind": "tick", "part": k, "text": [row.ticks[place] for row in rows]}
@@ -209,7 +209,7 @@ def _moving_bars(
 
 
 def _x(rows: Rows) -> Array:
-    return np.array([bar["x"] for bar in rows.bars] + [each["x"] for each in rows.diamonds])
+    return np.array([bar["x"] for bar in rows.bars] + [diamond["x"] for diamond in rows.diamonds])
 
 
 def _exact(rows: Rows) -> list[float | None]:

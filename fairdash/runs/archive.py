@@ -147,7 +147,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
     # The first candidate is the id in the archive; the others are derived from the content.
     other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
-    for place in (Run.home() / each for each in itertools.chain([id], other_ids)):
+    for place in (Run.home() / other_id for other_id in itertools.chain([id], other_ids)):
         if not place.exists() and _keep(stored_files, place, look=results_folder):
             return ImportedRun(run=Run(place.name), id=id)
         if _is_same(place, stored_files):

@@ -299,8 +299,8 @@ def _text_of(card: Mapping[str, Any]) -> bytes:
 
 def _lines(sentences: Sequence[str], *, first: str) -> str:
     return "\n".join(
-        textwrap.fill(each, 100, initial_indent=first, subsequent_indent=" " * len(first))
-        for each in sentences
+        textwrap.fill(sentence, 100, initial_indent=first, subsequent_indent=" " * len(first))
+        for sentence in sentences
     )
 
 

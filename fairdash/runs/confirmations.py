@@ -33,7 +33,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
-        confirmations = tuple(from_plain(Confirmation, each) for each in content["openings"])
+        confirmations = tuple(from_plain(Confirmation, record) for record in content["openings"])
     except FileNotFoundError:
         confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
@@ -83,7 +83,7 @@ def confirm_run(
             random_state=plan.random_state,
         )
         if confirmation not in before:
-            record = {"openings": [to_plain(each) for each in (*before, confirmation)]}
+            record = {"openings": [to_plain(opening) for opening in (*before, confirmation)]}
             write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,

@@ -92,7 +92,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
     """
     check_sha256(digest)
     jobs: dict[type[Job[Any]], tuple[Path, ...]] = {
-        kind: tuple(each for each in _naming(digest, kind) if _owner_in(each / SPEC) in (owner, None))
+        kind: tuple(folder for folder in _naming(digest, kind) if _owner_in(folder / SPEC) in (owner, None))
         for kind in (Run, ModelJob, SearchJob, AuditJob, RepairJob)
     }
     jobs[StudyJob] = () if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob))
@@ -307,11 +307,11 @@ def _last() -> Path:
 
 
 def _naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
-    return (each for each in inside(kind.home()) if _names(each / SPEC, words))
+    return (folder for folder in inside(kind.home()) if _names(folder / SPEC, words))
 
 
 def _sources_naming(words: str, owner: str) -> Iterator[Path]:
-    return (each for each in inside(sources_folder(owner)) if _names(each, words))
+    return (folder for folder in inside(sources_folder(owner)) if _names(folder, words))
 
 
 def _names(path: Path, words: str) -> bool:

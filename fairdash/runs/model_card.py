@@ -90,6 +90,6 @@ def _listed(texts: list[Any]) -> list[str]:
 
 
 def _lines(texts: list[Any]) -> Iterator[str]:
-    for each in texts:
-        text = escaped(each)
+    for paragraph in texts:
+        text = escaped(paragraph)
         yield f"- {text if text.endswith('.') else text + '.'}"

@@ -188,7 +188,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
             sensitive_features=dataset.sensitive,
             sample_weight=dataset.weight,
         )
-    return model, [str(each.message) for each in caught]
+    return model, [str(warning.message) for warning in caught]
 
 
 class ModelJob(Job[ModelSpec]):

@@ -81,7 +81,7 @@ class RepairJob(Job[RepairSpec]):
 def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:
     """Create a repair of an audited price for one of the audit's sensitive attributes."""
     spec = audit.spec
-    (columns,) = (each for each in spec.plan.columns.each if each.sensitive == sensitive)
+    (columns,) = (columns for columns in spec.plan.columns.each if columns.sensitive == sensitive)
     plan = replace(spec.plan, columns=columns)
     return RepairJob.create(RepairSpec(source=spec.source, plan=plan, owner=spec.owner, audit=audit.id))
 

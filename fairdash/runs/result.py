@@ -57,14 +57,14 @@ class About:
     fingerprint: str = ""
 
     def __post_init__(self) -> None:
-        if not all(_NAME.fullmatch(each) for each in self.objectives):
+        if not all(_NAME.fullmatch(objective) for objective in self.objectives):
             # The ids are used in paths, so other characters are rejected.
             raise ValueError("the ids of objectives are not valid")
 
 
 #: Fields that have the same name in ``about.json`` and in SweepResult.
 _AS_IT_IS = tuple(
-    each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
+    entry.name for entry in fields(About) if entry.name not in ("objectives", "target", "sensitive")
 )
 
 
@@ -149,11 +149,11 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
         about = from_plain(About, _json(folder / "about.json"))
         members = _table(folder, "members")
         frames, paths = (
-            {each: _table(folder, f"{kind}-{each}") for each in about.objectives}
+            {objective: _table(folder, f"{kind}-{objective}") for objective in about.objectives}
             for kind in ("frame", "path")
         )
         optional: dict[str, Any] = {name: _optional(folder, name) for name in _OPTIONAL}
-        baselines = {each: _optional(folder, f"baselines-{each}") for each in about.objectives}
+        baselines = {objective: _optional(folder, f"baselines-{objective}") for objective in about.objectives}
         return SweepResult(
             sweep=plan_with_lams(plan, members),
             **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},

@@ -227,7 +227,7 @@ class _Result:
             {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
             for part in arrays["part"]
         ]
-        require(all(each.keys() >= {"train", "test"} for each in counts), "a split lacks rows")
+        require(all(count.keys() >= {"train", "test"} for count in counts), "a split lacks rows")
         self.n = n
         return counts
 
@@ -244,19 +244,19 @@ class _Result:
         require({"mse", "rmse"} <= errors <= {*ERRORS}, "an error is missing")
         require(len({*cells}) == len(cells), "a measure appears twice")
         first = next(iter(of_column.values()), set())
-        crossed = {each for each in of_column.keys() - set(self.about.sensitive) if CROSS in each}
+        crossed = {column for column in of_column.keys() - set(self.about.sensitive) if CROSS in column}
         require(
-            all(of_column.pop(each) <= first for each in crossed),
+            all(of_column.pop(column) <= first for column in crossed),
             "a combination of attributes has other measures than the columns",
         )
         require(
-            set(of_column) == set(self.about.sensitive) and all(each == first for each in of_column.values()),
+            set(of_column) == set(self.about.sensitive) and all(size == first for size in of_column.values()),
             "its measures are missing or differ between columns",
         )
         require(first & REGISTRY.keys() and not first & {*ERRORS}, "its measures are missing")
         whole, of_errors = (
             ~frame["diverged"].to_numpy(),
-            [cells.index((each, "")) for each in ("mse", "rmse")],
+            [cells.index((measure, "")) for measure in ("mse", "rmse")],
         )
         require((values[whole][:, of_errors, VALUE] >= 0).all(), "an error is missing")
         for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
@@ -280,7 +280,7 @@ class _Result:
     def _path(self, name: str) -> None:
         frame, cells = self._figures(name)
         require(cells == self.cells, "it has other measures than the frame")
-        fair = [each for each in self.plan.methods if each != STANDARD]
+        fair = [method for method in self.plan.methods if method != STANDARD]
         methods = list(frame["method"].unique())
         require(set(methods) == set(fair or [STANDARD]), "its methods are not those of the plan")
         highest = max(self.plan.lams, default=0.0)
@@ -339,15 +339,15 @@ class _Result:
         content = self._take(CURVES)
         require(len(content) <= MAX_LINES, "it is too long")
         for line in content.splitlines():
-            each = read_json(line, most_bytes=1_000)
+            record = read_json(line, most_bytes=1_000)
             require(
-                isinstance(each, dict) and [*each] == [*CURVE_COLUMNS],
+                isinstance(record, dict) and [*record] == [*CURVE_COLUMNS],
                 "a line does not belong to a training curve",
             )
-            require(each["method"] in self.plan.methods, "a method is not in the plan")
-            require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is not valid")
-            require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is not valid")
-            numbers = [each["mse"], each["dependence"]]
+            require(record["method"] in self.plan.methods, "a method is not in the plan")
+            require(type(record["epoch"]) is int and record["epoch"] >= 0, "an epoch is not valid")
+            require(_is_number(record["lam"]) and record["lam"] >= 0, "a weight is not valid")
+            numbers = [record["mse"], record["dependence"]]
             require(all(one is None or _is_number(one) for one in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:

@@ -192,12 +192,12 @@ class JobContext:
         self.paced = [*recent, (now, fraction)]
         estimates = []
         for seconds in SECONDS_OF_PACE:
-            time_then, done = next((each for each in self.paced if each[0] >= now - seconds), (now, fraction))
+            time_then, done = next((pair for pair in self.paced if pair[0] >= now - seconds), (now, fraction))
             if now - time_then >= SECONDS_THAT_TELL and fraction > done:
                 estimates.append((now - time_then) / (fraction - done) * (1 - fraction))
         if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
             remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
-            estimates += [remaining * each for each in self.estimate]
+            estimates += [remaining * seconds_left for seconds_left in self.estimate]
         return (min(estimates), max(estimates)) if estimates else None
 
     def save(self, write: Callable[[], None]) -> None:

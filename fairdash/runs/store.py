@@ -348,7 +348,7 @@ class Run(Job[RunSpec]):
     def curves(self) -> pd.DataFrame:
         """Return the training curves of all finished epochs."""
         paths = (self.folder / RESULT / CURVES, self.folder / CURVES)
-        return read_curves(next((each for each in paths if each.exists()), None))
+        return read_curves(next((path for path in paths if path.exists()), None))
 
     @property
     def available_result(self) -> str | None:

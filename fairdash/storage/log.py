@@ -93,7 +93,7 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
             }
             line = json.dumps(event, ensure_ascii=False).encode()
             # The file is replaced as a whole, because an incomplete line would break the chain of hashes.
-            write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
+            write_whole(folder / LOG, b"".join(entry + b"\n" for entry in (*lines, line)))
             write_sealed(folder / _END, {"lines": len(lines) + 1, "last": sha256(line)})
     except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
         log.error("could not log for %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)

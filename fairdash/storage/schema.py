@@ -130,8 +130,8 @@ def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
         require(len(value) <= limits["most_entries"], "it has too many entries")
         for name in value if isinstance(value, dict) else ():
             _check_plain(name, depth=depth + 1, **limits)
-        for each in value.values() if isinstance(value, dict) else value:
-            _check_plain(each, depth=depth + 1, **limits)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_plain(item, depth=depth + 1, **limits)
 
 
 #: Map of kinds of columns to the types of their cells in JSON.

@@ -322,15 +322,15 @@ def _levels(values: pd.Series) -> list[str]:
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
         return []
     levels = pd.Series(values.unique()).dropna().tolist()
-    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
+    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(level, str) for level in levels) else []
 
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
-    rows = int(values.isin([each for group in groups for each in group]).sum())
-    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in groups[:_MAX_SHOWN])
+    rows = int(values.isin([level for group in groups for level in group]).sum())
+    shown = "; ".join(" and ".join(f"“{level}”" for level in group) for group in groups[:_MAX_SHOWN])
     return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
 
 

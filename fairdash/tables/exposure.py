@@ -156,7 +156,7 @@ def _codes_of_id(values: pd.Series) -> Index | None:
     sample = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
     if sample.nunique() < min(len(sample), n) / _MAX_ROWS_EACH:
         return None
-    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (sample, values)):
+    if kind == "number" and not all(_are_whole(as_floats(numbers)) for numbers in (sample, values)):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     sizes = np.bincount(codes)

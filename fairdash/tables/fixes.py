@@ -80,7 +80,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
     ['convert', 'drop_negative']
     """
     subject = fix.column, _question(fix.kind)
-    return (*(each for each in fixes if (each.column, _question(each.kind)) != subject), fix)
+    return (*(previous for previous in fixes if (previous.column, _question(previous.kind)) != subject), fix)
 
 
 def _question(kind: str) -> str:
@@ -99,7 +99,7 @@ def apply_fixes(
     """
     converted: dict[str, pd.Series] = {}
     # Codes become missing cells before another fix converts the column.
-    for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
+    for fix in sorted(fixes, key=lambda item: item.kind != "codes"):
         values = converted.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
             converted[fix.column], note = without_codes(values)
@@ -135,7 +135,7 @@ def can_convert(values: pd.Series) -> bool:
 
 def sole_mark(values: pd.Series) -> str:
     """Return the single placeholder, such as a dash, in a text column of numbers, or "" if there is none."""
-    return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
+    return mark_among([str(level) for level in values.dropna().unique()]) if kind_of(values) == "text" else ""
 
 
 def conversions(values: pd.Series) -> tuple[Fix, ...]:

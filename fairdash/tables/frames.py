@@ -59,7 +59,7 @@ def plain_frame(
             left_out.setdefault(why, []).append(name)
         if plain is not values:
             converted[name] = plain
-        elif plain.name not in {each for part in left_out.values() for each in part}:
+        elif plain.name not in {name for part in left_out.values() for name in part}:
             notes += doubts_about(plain)
     for why, names in left_out.items():
         notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
@@ -108,7 +108,7 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
     ['[18,25)', '[25,59]', '[60,inf]']
     """
-    low, high = (pd.to_numeric(each, errors="coerce") for each in (low, high))
+    low, high = (pd.to_numeric(bound, errors="coerce") for bound in (low, high))
     begins = set(zip(names, low, strict=True))
     texts = [
         f"[{-np.inf if pd.isna(a) else a:.12g},{np.inf if pd.isna(b) else b:.12g}"
@@ -182,7 +182,7 @@ def _plain(values: pd.Series) -> pd.Series:
         if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
             return as_floats(values)
         if isinstance(levels.dtype, pd.IntervalDtype):
-            texts = values.cat.rename_categories([str(each) for each in levels])
+            texts = values.cat.rename_categories([str(level) for level in levels])
             return texts.cat.as_ordered()
         return values
     is_decimal = isinstance(values.dtype, pd.ArrowDtype) and "decimal" in str(values.dtype)
@@ -200,7 +200,7 @@ def _with_signed_codes(table: Any) -> Any:
     import pyarrow as pa
 
     schema = [
-        (each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
-        for each in table.schema
+        (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in table.schema
     ]
     return table.cast(pa.schema(schema))

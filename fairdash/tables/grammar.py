@@ -159,10 +159,10 @@ def sole_mark(levels: Sequence[str]) -> str:
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
     """
-    marks = [each for each in levels if not any(map(str.isdigit, each))]
+    marks = [level for level in levels if not any(map(str.isdigit, level))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    other_texts = pd.Series([each for each in levels if each != marks[0]])
+    other_texts = pd.Series([level for level in levels if level != marks[0]])
     return marks[0] if to_numbers(other_texts).notna().all() else ""
 
 
@@ -171,10 +171,10 @@ def _with_minus_signs(texts: pd.Series) -> pd.Series:
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
-    levels = [str(each) for each in counts.index]
+    levels = [str(level) for level in counts.index]
     signed = negatives(levels, counts.tolist())
-    limits = {each: match["limit"] for each in levels if (match := _OPEN_END.fullmatch(each))}
-    return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
+    limits = {level: match["limit"] for level in levels if (match := _OPEN_END.fullmatch(level))}
+    return texts.map({**{level: level for level in levels}, **limits, **signed}).astype("string")
 
 
 def n_open_ends(values: pd.Series) -> int:
@@ -365,7 +365,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
-        match = next((band for each in _BANDS if (band := each.fullmatch(text))), None)
+        match = next((band for pattern in _BANDS if (band := pattern.fullmatch(text))), None)
         is_band = True
     if match is None:
         return None

@@ -66,8 +66,8 @@ def other_words(header: object, concept: str, of: str) -> bool:
     words = _words(str(header))
     words_of_concept = {
         word
-        for each in _JOINT.get(concept, (concept,))
-        for parts, _ in _phrases()[each]
+        for part_word in _JOINT.get(concept, (concept,))
+        for parts, _ in _phrases()[part_word]
         if _has_words(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
@@ -95,8 +95,8 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
         if set(parts) <= set(meanings):
             known = [
                 part
-                for each in parts
-                for phrase, _ in _phrases()[each]
+                for word in parts
+                for phrase, _ in _phrases()[word]
                 if _has_words(phrase, words)
                 for part in phrase
             ]

@@ -143,11 +143,11 @@ def find_suspects(
     further = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
-    for each in (
+    for other in (
         *_averages(frame, y.to_numpy(), columns),
         *_strong_predictors(frame, y, columns, further, groups),
     ):
-        suspects.setdefault(each.column, each)
+        suspects.setdefault(other.column, other)
     return tuple(suspects.values())
 
 
@@ -189,7 +189,7 @@ def _strong_predictors(
     explainable = _explainable_share(y)
     counts = y.iloc[rows].to_numpy(dtype=float)
     for name in strong_columns:
-        f, rest = cells_by_column[name], [cells_by_column[each] for each in cells_by_column if each != name]
+        f, rest = cells_by_column[name], [cells_by_column[key] for key in cells_by_column if key != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
         shares = trees.shares_of(f, rest, alone[name], of_all)
         own, without, together = map(_percent, shares)

@@ -54,12 +54,12 @@ class DataCheck:
     @property
     def certain(self) -> tuple[str, ...]:
         """Columns that certainly reveal the target or the price."""
-        return tuple(each.column for each in self.findings if each.level == CERTAIN)
+        return tuple(finding.column for finding in self.findings if finding.level == CERTAIN)
 
     @property
     def suspect(self) -> tuple[str, ...]:
         """Columns that may reveal the target."""
-        return tuple(each.column for each in self.findings if each.level == SUSPECT)
+        return tuple(finding.column for finding in self.findings if finding.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
         """Return a sentence for each finding or sum, or one sentence which says that there is no leak."""
@@ -75,7 +75,7 @@ class DataCheck:
                 + f" the {of} away: {why}."
                 for names, why in by_sentence(leaks)
             ]
-        suspect = (each for each in self.findings if each.level == SUSPECT)
+        suspect = (finding for finding in self.findings if finding.level == SUSPECT)
         return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
@@ -138,7 +138,7 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    with_role = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    with_role = [target, *sensitive, *(name for name in (exposure, price, group) if name is not None)]
     looked_at = (
         tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
     )

@@ -79,7 +79,7 @@ class Roles:
 
     def reads(self, sensitive: Sequence[str]) -> bool:
         """Return whether these roles give the sensitive columns, which may be indicators of classes."""
-        return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
+        return tuple(dict.fromkeys(column_of(name, self.sensitive) for name in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:

@@ -46,7 +46,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     rows = sample[np.isfinite(w[sample])]
     if len(rows) < _MIN_BOUNDED:
         return tuple(name for name in numbers_of if name in bounds)
-    squared_correlations = _squared_links(np.column_stack([each[rows] for each in (w, *numbers_of.values())]))
+    squared_correlations = _squared_links(np.column_stack([part[rows] for part in (w, *numbers_of.values())]))
     for (i, first), (j, second) in combinations(enumerate(numbers_of), 2):
         min_correlation = _SAME_LENGTH_OF_DATES if first in of_dates else _SAME_LENGTH
         # This fast check excludes most pairs of columns.

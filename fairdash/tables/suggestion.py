@@ -154,7 +154,7 @@ def suggest_roles(
         why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
         if why is not None and name not in (target, exposure, prediction):
             left_out[name] = why
-    policies = find_policies(frame, but=[each for each in (target, exposure, prediction) if each])
+    policies = find_policies(frame, but=[column for column in (target, exposure, prediction) if column])
     if policies is not None:
         left_out.setdefault(policies.column, NAMES_POLICIES)
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]

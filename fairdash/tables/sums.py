@@ -127,7 +127,7 @@ def parts_of(
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
     """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
     for name, why in leaks.items():
-        names = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
+        names = [column for column in leaks if leaks[column] == why] if why.startswith("“") else [name]
         if name == names[0]:
             yield names, why
 

@@ -60,7 +60,7 @@ PENALTIES = MappingProxyType(
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
-        **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
+        **{row.id: row for row in METHODS.values() if row.penalty is not None and not row.adversarial},
     }
 )
 

@@ -103,14 +103,14 @@ def choose_smooth(
         return np.concatenate(deviances)
 
     for _ in range(_SWEEPS):
-        starts: list[Array | None] = [each[0] for each in fits] or [None] * FOLDS
+        starts: list[Array | None] = [fit[0] for fit in fits] or [None] * FOLDS
         fits = [_fold(x, target, weight, rows, fixed, loss, shape(chosen), start)
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
-            each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
+            losses_of_column = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
             # A Newton step that is too long gives deviances that are not finite; its γ is never selected.
             with np.errstate(over="ignore", invalid="ignore"):
-                excess = each - each[np.nanargmin(each.sum(axis=1))]
+                excess = losses_of_column - losses_of_column[np.nanargmin(losses_of_column.sum(axis=1))]
                 noise = np.sqrt(len(rows)) * excess.std(axis=1)
             chosen[column] = SMOOTHS[int(np.argmax(excess.sum(axis=1) <= _TOLERANCE * noise))]
     return {column: each * (1 - 1 / FOLDS) * len(rows) / n for column, each in chosen.items()}

@@ -336,7 +336,7 @@ def minimise_monotone(
         bases = [np.linalg.qr(rises[active[k]].T)[0] for k in open_]
 
         def project(z: Array, which: NDArray[np.int64], bases: list[Array] = bases) -> Array:
-            return np.stack([each - bases[k] @ (each @ bases[k]) for each, k in zip(z, which, strict=True)])
+            return np.stack([row - bases[k] @ (row @ bases[k]) for row, k in zip(z, which, strict=True)])
 
         def objective(
             z: Array, which: NDArray[np.int64], own: NDArray[np.int64] = open_, project: Any = project
@@ -352,9 +352,9 @@ def minimise_monotone(
         converged[open_] = done
         slope = stack.value_and_slope(x[open_], open_)[1]
         before = active.copy()
-        for each, k in zip(slope, open_, strict=True):
+        for row, k in zip(slope, open_, strict=True):
             if round_ < _ROUNDS // 2:
-                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, each)[0] > 0
+                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, row)[0] > 0
             active[k] |= rises @ x[k] < -MIN_STEP
         open_ = open_[(active != before)[open_].any(axis=1)]
         if not len(open_):

@@ -405,8 +405,8 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
     arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
-    arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    arrays["steps"] = np.array([0 if each is None else each.steps for each in _optimisers(trainer)])
+    arrays["random"] = np.stack([generator.get_state().numpy() for generator in batches.all_generators])
+    arrays["steps"] = np.array([0 if state is None else state.steps for state in _optimisers(trainer)])
     return arrays | {"epoch": np.array(epoch)}
 
 

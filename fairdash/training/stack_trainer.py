@@ -197,14 +197,14 @@ class StackTrainer:
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
-            each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
+            row_weight = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
         self._stacked[key] = StackData(
-            x=torch.from_numpy(np.stack([each.x for each in rows])),
-            y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
+            x=torch.from_numpy(np.stack([split.x for split in rows])),
+            y=torch.from_numpy(np.stack([split.y for split in rows]).astype(np.float32)[:, :, None]),
             s=s.expand(len(used), *s.shape),
             train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
             validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
-            weight=None if weight is None else each.expand(len(used), *each.shape),
+            weight=None if weight is None else row_weight.expand(len(used), *row_weight.shape),
         )
         return self._stacked[key]
 

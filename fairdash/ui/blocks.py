@@ -39,7 +39,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
         elif isinstance(block, str):
             st.markdown(unbroken(safe(block)))
         elif isinstance(block, list):
-            st.markdown(unbroken("\n".join(f"- {safe(each)}" for each in block)))
+            st.markdown(unbroken("\n".join(f"- {safe(item)}" for item in block)))
         elif isinstance(block, dict):
             for name, text in block.items():
                 st.markdown(unbroken(f"**{safe(name)}** · {safe(text)}"))
@@ -68,7 +68,7 @@ def show_table(table: Table, keys: Keys) -> None:
     if presented() and len(table.frame) <= MAX_ROWS:
         # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
         # table.
-        large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
+        large = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
         st.table(large, hide_index=True, alt=table.title)
     else:
         st.dataframe(shown, hide_index=True, alt=table.title)

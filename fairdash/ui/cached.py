@@ -112,8 +112,8 @@ def _cached_on_server(
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
             forget_what_was_deleted()
-            for each in (*args, *kwargs.values()):
-                _check_access(each)
+            for argument in (*args, *kwargs.values()):
+                _check_access(argument)
             value: Found = cached(*args, **kwargs)
             return value
 

@@ -105,4 +105,4 @@ def name_in(key: str) -> str:
     'hiding-f'
     """
     _, _, name = key.partition(" ")
-    return "-".join("".join(each if each.isalnum() or each in "_-" else " " for each in name).split())
+    return "-".join("".join(sign if sign.isalnum() or sign in "_-" else " " for sign in name).split())

@@ -27,7 +27,7 @@ from fairdash.views.reports.methods import (
 def show_answer() -> None:
     """Show the benchmark's findings on the default method, and the mean ranks of methods."""
     table = read_methods()
-    st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
+    st.markdown("\n".join(f"- {safe(sentence)}" for sentence in summary(table)))
     for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
         ranks = mean_ranks(table, several=several)
         if len(ranks):
@@ -45,13 +45,13 @@ def show_data_set() -> None:
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
     rows = table[table["data"] == data]
-    linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
+    linked = [str(reading) for reading in rows.loc[rows["linked"], "reading"].unique()]
     # For a combination of attributes, the joint dependence comes first.
-    linked.sort(key=lambda each: not each.endswith(JOINT))
+    linked.sort(key=lambda reading: not reading.endswith(JOINT))
     if linked:
         reading = choose(
             "Dependence by",
-            {each: TITLES[each] for each in linked},
+            {reading: TITLES[reading] for reading in linked},
             name=Address.READING,
             key=KEY("reading"),
         )
@@ -78,7 +78,7 @@ def show_data_set() -> None:
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]
     if lacking:
         with st.expander("Methods without results on some data sets"):
-            st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
+            st.markdown("\n".join(f"- {safe(sentence)}" for sentence in lacking))
 
 
 KEY = Keys(__file__)

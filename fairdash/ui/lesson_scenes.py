@@ -118,7 +118,7 @@ def show_moving(
             "at": slider.at(),
             "play": _ANIMATION_MS / (len(slider.values) - 1),
         },
-        "figures": [{"spec": each["spec"], "alt": each["alt"], "share": _SHARE} for each in pictures],
+        "figures": [{"spec": item["spec"], "alt": item["alt"], "share": _SHARE} for item in pictures],
         "moves": moves,
         "cards": [],
         "table": _table(pictures[0], moves),
@@ -148,7 +148,7 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     place = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
     if place is None:
         return None
-    rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
+    rows = [[label] for label in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
     return {"title": title, "head": [head], "rows": rows, "move": place}
 
 
@@ -255,7 +255,7 @@ def show_curve() -> None:
             on_heights_change=lambda: None,
         )
     if moved.heights is not None:
-        points = lesson.points_of([float(each) for each in moved.heights])
+        points = lesson.points_of([float(height) for height in moved.heights])
         points_to_address(points)
     if answered:
         answer.markdown(lesson.curve_sentence(points))
@@ -277,7 +277,7 @@ def _text(name: str) -> str:
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
     """Return the values of a control: a map from a number, as written in the address, to its display text."""
-    return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
+    return MappingProxyType({f"{number:g}": form.format(number) for number in numbers})
 
 
 #: Scene 2, in which f and g straighten a scatter plot: number of steps of its animation.

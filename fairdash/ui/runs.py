@@ -54,7 +54,7 @@ def page_of(run: Run) -> str:
 def methods_of(run: Run) -> str:
     """Return the run's fair methods."""
     return (
-        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD) or "standard only"
+        ", ".join(PATHS[name].title for name in run.spec.plan.methods if name != STANDARD) or "standard only"
     )
 
 
@@ -152,10 +152,10 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     for run in runs:
         text_of_run = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
-            each in text_of_run for each in words.casefold().split()
+            word in text_of_run for word in words.casefold().split()
         ):
             runs_shown.append((run, run.status))
-    return [each for each in runs_shown if not states or STATES[each[1].state] in states]
+    return [item for item in runs_shown if not states or STATES[item[1].state] in states]
 
 
 def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
@@ -193,7 +193,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
 
 def _toggle(id: str) -> None:
     chosen = st.session_state.get(CHOSEN, [])
-    choose([each for each in chosen if each != id] if id in chosen else [*chosen, id])
+    choose([run_id for run_id in chosen if run_id != id] if id in chosen else [*chosen, id])
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)

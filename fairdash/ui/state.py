@@ -183,7 +183,7 @@ def choose(
     """
     in_address = st.query_params.get(name)
     if in_address is not None and in_address not in options:
-        known = ", ".join(f"“{safe(each)}”" for each in options)
+        known = ", ".join(f"“{safe(option)}”" for option in options)
         place.warning(
             f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
             f"{safe(next(iter(options.values())))}."

@@ -142,11 +142,11 @@ def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     if "options" in more and kind.startswith("tuple"):
         return tuple(place.multiselect(**{"placeholder": _NONE, **words}))
     if "options" in more:
-        return place.selectbox(**{"format_func": lambda each: _NONE if each is None else each, **words})
+        return place.selectbox(**{"format_func": lambda option: _NONE if option is None else option, **words})
     if isinstance(choices := about["choices"], Mapping):
-        captions = [each.meaning for each in choices.values()]
+        captions = [key.meaning for key in choices.values()]
         return place.radio(
-            options=list(choices), format_func=lambda each: choices[each].title, captions=captions, **words
+            options=list(choices), format_func=lambda key: choices[key].title, captions=captions, **words
         )
     if not about["within"]:
         return str(place.text_input(max_chars=20, **words)).strip()

@@ -141,6 +141,6 @@ def _list_or_tuple(values: object, kind: Any, structure: Callable[[Any, Any], An
         raise TypeError("not a list")
     kinds = get_args(kind)
     if get_origin(kind) is tuple and kinds[-1] is not ...:
-        return tuple(structure(each, own) for each, own in zip(values, kinds, strict=True))
-    fields = [structure(each, kinds[0]) for each in values]
+        return tuple(structure(value, own) for value, own in zip(values, kinds, strict=True))
+    fields = [structure(value, kinds[0]) for value in values]
     return fields if get_origin(kind) is list else tuple(fields)

@@ -216,7 +216,7 @@ class Table:
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Cells that a document prints, as texts."""
         shown = self.frame.head(MAX_ROWS) if self.file else self.frame
-        cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
+        cells = ([self.written(str(name), cell) for cell in own] for name, own in shown.items())
         return tuple(zip(*cells, strict=True))
 
     def written(self, column: str, value: object) -> str:
@@ -283,14 +283,14 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
         Whether plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
         contains the figures as SVG pictures.
     """
-    drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
+    drawn = [block.drawn(LIGHT) if isinstance(block, Chart) else block for block in blocks]
     return (
         templates()
         .get_template("document.html")
         .render(
             title=title,
-            blocks=[each for each in drawn if each is not None],
-            plotly=plotly_script() if scripts and any(isinstance(each, Picture) for each in drawn) else "",
+            blocks=[block for block in drawn if block is not None],
+            plotly=plotly_script() if scripts and any(isinstance(block, Picture) for block in drawn) else "",
             scripts=scripts,
         )
         .encode()

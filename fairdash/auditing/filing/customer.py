@@ -116,8 +116,8 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
         else f"“{name}” itself does not change your price."
     )
     along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _MIN_CHANGE].index if each in effects][:3]
-    listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
+    others = [factor for factor in along[along.abs() > _MIN_CHANGE].index if factor in effects][:3]
+    listed = ", ".join(f"“{factor}” ({_change(result, effects[factor])})" for factor in others)
     yield (
         f"Other values known about you vary with “{name}”. Through these values, the price can follow "
         f"“{name}”: {listed}."

@@ -91,9 +91,9 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
         written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
-    if not isinstance(written, dict) or not all(isinstance(each, str) for each in written.values()):
+    if not isinstance(written, dict) or not all(isinstance(text, str) for text in written.values()):
         raise fault
-    if unknown := [str(each) for each in written if each not in FIELDS]:
+    if unknown := [str(name) for name in written if name not in FIELDS]:
         raise StorageError.of(
             f"{name} has an unknown field: “{unknown[0]}”",
             f"Fields are: {', '.join(FIELDS)}.",
@@ -229,10 +229,10 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
             is_answered = True
             yield from (Text(title, "heading"), answer)
             yield from (
-                each
-                for each in more
-                if (isinstance(each, Chart) and each.name in _DRAWN)
-                or (isinstance(each, Table) and each.name in _PRINTED)
+                block
+                for block in more
+                if (isinstance(block, Chart) and block.name in _DRAWN)
+                or (isinstance(block, Table) and block.name in _PRINTED)
             )
     if not is_answered:
         yield {QUESTIONS[number].title: "This question was not asked in the audit."}
@@ -240,7 +240,7 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
 
 def _since(result: Findings) -> Iterator[Block]:
     no_changes = ["You gave no earlier audit, so this report lists no changes."]
-    yield from (each for each in changes_of(result) or no_changes if not isinstance(each, Table))
+    yield from (block for block in changes_of(result) or no_changes if not isinstance(block, Table))
 
 
 def _reproduce(result: Findings) -> Iterator[Block]:

@@ -112,7 +112,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     """
     columns = result.plan.columns
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
-    short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
+    short = {f"{answer.question}. {answer.title}": answer.sentence for answer in result.answers}
     no_figures = [
         "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
         "run pip install "
@@ -174,7 +174,7 @@ def verdict_of(result: Findings) -> list[Block]:
     """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     sentences = (result.units_remark, result.headline, result.in_words, since)
-    return [Text(each, "answer") for each in sentences if each]
+    return [Text(sentence, "answer") for sentence in sentences if sentence]
 
 
 def notes_of(result: Findings) -> list[str]:
@@ -229,16 +229,16 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
 def verdict_tables(result: Findings) -> Iterator[Block]:
     """Return two tables of verdicts: by sensitive attribute and crossing, and by criterion."""
     if result.others:
-        first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
-        names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
-        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
+        first = pd.DataFrame([result_of_s.verdicts.iloc[0] for result_of_s in result.along])
+        names = {"sensitive attribute": [result_of_s.plan.columns.sensitive for result_of_s in result.along]}
+        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[key] for key in first["verdict"]]}
         note = "Holm's method corrects the verdicts for the number of attributes and crossings."
         title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
-    for each in result.along:
+    for result_of_s in result.along:
         if result.others:
-            yield each.in_words
-        yield verdicts_of(each)
+            yield result_of_s.in_words
+        yield verdicts_of(result_of_s)
 
 
 def verdicts_of(result: Findings) -> Table:
@@ -249,7 +249,7 @@ def verdicts_of(result: Findings) -> Table:
     frame = pd.DataFrame(
         {
             "criterion": table["criterion"].to_numpy(),
-            "verdict": [IN_SHORT[each] for each in table["verdict"]],
+            "verdict": [IN_SHORT[key] for key in table["verdict"]],
             **_gaps_of(table),
             "p-value of no gap": table["p_value"].to_numpy(),
             "p-value of no link of any kind": table["p_any_link"].to_numpy(),

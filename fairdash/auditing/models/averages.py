@@ -88,7 +88,7 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
         value = share @ parts / p
         influence = parts - share @ parts if name == "corrective" else parts - value * in_band
         row_errors = share[:, None] * (influence / p + np.outer(level, value))
-        unit_errors = np.column_stack([table.per_unit(each) for each in row_errors.T])
+        unit_errors = np.column_stack([table.per_unit(errors) for errors in row_errors.T])
         gram = unit_errors.T @ unit_errors
         error = joint_limit_factor(gram, random_state) * np.sqrt(np.diag(gram))
         columns = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
@@ -115,7 +115,7 @@ def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[
     # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * in_band).T @ costs.at_nodes
-    at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
+    at_s = np.column_stack([np.interp(table.sensitive, nodes, values) for values in at_nodes])
     reweighted = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
     contributions = {
         "best_estimate": in_band * cost[:, None],
@@ -176,7 +176,7 @@ def _weighted_quantiles(values: Array, weight: Array, at: Array) -> Array:
 def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array:
     """Return weighted means of columns (n, B) over each code's rows, (count, B); 0 without rows."""
     total = np.bincount(code, weights=table.weight, minlength=count)
-    sums = [np.bincount(code, weights=table.weight * each, minlength=count) for each in values.T]
+    sums = [np.bincount(code, weights=table.weight * column, minlength=count) for column in values.T]
     return np.column_stack(sums) / np.maximum(total, 1e-300)[:, None]
 
 
@@ -256,7 +256,7 @@ def repaired(
 def reach_in_words(figures: pd.DataFrame) -> str:
     """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
-    before, with_s, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
+    before, with_s, without = (dependence[key] for key in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (
         f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {with_s:.2f} if the "
         f"attribute is known at pricing, and to {without:.2f} if it is not."

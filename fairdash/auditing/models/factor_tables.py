@@ -51,7 +51,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
     except FairdashError as error:
         raise refused(f"the table can't be read as a tariff: {error.problems[0].what}", _FORM) from error
     for header, *rows in filter(None, sheets.values()):
-        names = [str(each).strip().lower() for each in header]
+        names = [str(cell).strip().lower() for cell in header]
         value = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
         if value is not None and not by_level and any(_is_name(row[0]) for row in rows):
@@ -73,7 +73,7 @@ class FactorTable(NamedModel):
         self.objective = "not told"
         self.response = self.response or f"the price: base {'× relativities' if multiplies else '+ points'}"
         self.inputs = tuple(_input_of(part) for term in terms for part in term.parts)
-        self.inputs = tuple({each.name: each for each in self.inputs}.values())
+        self.inputs = tuple({factor.name: factor for factor in self.inputs}.values())
         self.size = f"{counted(len(self.inputs), 'factor')}, {counted(len(self._table), 'row')}"
         self.open = (
             "The exposure to which the base refers, and rules outside the table, such as caps and rounding.",
@@ -82,7 +82,7 @@ class FactorTable(NamedModel):
     def _as_tariff(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
         """Return the table of relativities from one long sheet, or from one sheet per factor."""
         for header, *rows in filter(None, sheets.values()):
-            names = [str(each).strip().lower() for each in header]
+            names = [str(cell).strip().lower() for cell in header]
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
             factor_place, level_place, value = (
@@ -90,7 +90,7 @@ class FactorTable(NamedModel):
                 _index_of(names, _LEVEL),
                 _value_of(names),
             )
-            band_places = [place for each in (_FROM, _TO) if (place := _index_of(names, each)) is not None]
+            band_places = [place for name in (_FROM, _TO) if (place := _index_of(names, name)) is not None]
             if factor_place is None or value is None or (level_place is None and len(band_places) < 2):
                 continue
             rows, (at, kind) = [row for row in rows if row[value[0]] != ""], value
@@ -115,9 +115,9 @@ class FactorTable(NamedModel):
         skipped, kinds = [], set()
         for title, rows in sheets.items():
             if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
-                cells += [("base", "", each) for each in numbers]
+                cells += [("base", "", number) for number in numbers]
                 continue
-            value = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
+            value = _value_of([str(cell).strip().lower() for cell in rows[0]]) if rows else None
             if value is None or len(rows[0]) < 2:
                 skipped.append(title)
                 continue
@@ -163,12 +163,12 @@ class FactorTable(NamedModel):
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the tariff's prices for rows, (n,)."""
-        names = [each.name for each in self.inputs]
+        names = [factor.name for factor in self.inputs]
         try:
             return rate(self._table, rows[self.columns].set_axis(names, axis=1))
         except DataError as error:
             hint = "Correct the cells, or the levels and bands of the table."
-            raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
+            raise DataError(*(replace(problem, hint=hint) for problem in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
         """Return an empty tuple, because :meth:`predict` raises an error for levels that the table lacks."""
@@ -197,7 +197,7 @@ def _cells_of(content: bytes) -> Cells:
 
 
 def _index_of(names: list[str], wanted: tuple[str, ...]) -> int | None:
-    return next((names.index(each) for each in wanted if each in names), None)
+    return next((names.index(name) for name in wanted if name in names), None)
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
@@ -226,7 +226,7 @@ def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, lin
     """Return the coefficients of the named terms."""
     by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
-        by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
+        by_term = [row for row in by_term if row[0].lower() not in _NO_TERM]
     is_stated = names[place] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_stated and min(value for _, value in by_term) > 0:
         raise refused(

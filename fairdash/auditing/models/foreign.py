@@ -140,7 +140,7 @@ class ForeignModel:
             raise self._refusal(is_late=timed_out.is_set()) from error
         timer.cancel()
         if "error" in reply:
-            problems = [errors.Problem(**each) for each in reply["problems"]]
+            problems = [errors.Problem(**problem) for problem in reply["problems"]]
             raise getattr(errors, reply["error"])(*problems)
         return reply, answer
 
@@ -168,10 +168,10 @@ class ForeignModel:
 def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
     process.kill()
     process.wait()
-    for each in (process.stdin, process.stdout, error_file):
-        if each is not None:
+    for stream in (process.stdin, process.stdout, error_file):
+        if stream is not None:
             try:
-                each.close()
+                stream.close()
             except BrokenPipeError:  # The process has ended, so it does not need the rest of the message.
                 continue
 
@@ -207,7 +207,7 @@ def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
             plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
         elif not is_number:
             codes, uniques = pd.factorize(cells.astype(object))
-            plain, levels = pd.Series(codes), [str(each) for each in uniques]
+            plain, levels = pd.Series(codes), [str(level) for level in uniques]
         np.save(arrays, plain.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
     return {what: columns, "rows": len(rows)}, arrays.getvalue()
@@ -269,7 +269,7 @@ def main() -> None:
             else:
                 _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
         except errors.FairdashError as error:
-            problems = [asdict(each) | {"fixes": ()} for each in error.problems]
+            problems = [asdict(problem) | {"fixes": ()} for problem in error.problems]
             _send(answers, {"error": type(error).__name__, "problems": problems})
 
 

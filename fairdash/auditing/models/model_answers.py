@@ -65,11 +65,11 @@ def priced(
     """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
-    inputs = [str(each) for each in frame.columns if each != check_column]
-    used = inputs if known is None else [str(each) for each in known]
-    for each in used:
+    inputs = [str(column) for column in frame.columns if column != check_column]
+    used = inputs if known is None else [str(column) for column in known]
+    for column in used:
         what = "The model uses this column, but the table does not contain it"
-        checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
+        checks.require(column in frame.columns, column, what, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
     what = "The table does not have the column of prices to compare"
@@ -99,7 +99,7 @@ def priced(
         except FairdashError:
             raise
         except Exception as error:  # A user's model may raise any error.
-            listed = ", ".join(f"“{each}”" for each in used)
+            listed = ", ".join(f"“{column}”" for column in used)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
@@ -209,7 +209,7 @@ def ask_model(
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
-    columns = [str(each) for each in (frame if columns is None else columns) if each != price]
+    columns = [str(column) for column in (frame if columns is None else columns) if column != price]
     if name not in frame:
         hint = "Name a column of the table as sensitive."
         raise OptionError.of(

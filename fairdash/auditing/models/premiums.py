@@ -148,9 +148,9 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
     """Predict y (n,) at each row by trees fitted on the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
-        targets, weight, *others = (each[~fold] for each in (y, table.weight, *more))
+        targets, weight, *others = (values[~fold] for values in (y, table.weight, *more))
         fitted = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
-        predictions[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
+        predictions[fold] = fitted.predict(table.features[fold], *(values[fold] for values in more))
     return predictions
 
 
@@ -275,7 +275,7 @@ class Costs:
         """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise squared
         error."""
         amounts = (*self.premiums.values(), self.table.price)
-        fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
+        fits = self.judged_by.min() >= 0 and min(prices.min() for prices in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
 
     @property

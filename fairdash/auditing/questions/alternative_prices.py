@@ -102,7 +102,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
             "premium_curves": along[["premium", *along.columns.drop("premium")]],
             "premium_averages": averages,
             "premium_differences": pd.DataFrame(
-                [_difference(name, each, sizes[name], table) for name, each in costs.differences.items()]
+                [_difference(name, values, sizes[name], table) for name, values in costs.differences.items()]
             ),
         },
         measures=(
@@ -188,8 +188,8 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
         "candidate_verdicts": other.result.verdicts,
         "candidate_answers": pd.DataFrame(
             [
-                {"question": each.question, "title": each.title, "answer": each.sentence}
-                for each in other.result.answers
+                {"question": answer.question, "title": answer.title, "answer": answer.sentence}
+                for answer in other.result.answers
             ]
         ),
     }
@@ -199,7 +199,7 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
     if count:
         tables["change_segments"] = most
     if table.outcome is not None:
-        judged, new = (each.on("outcome").table for each in (first, other.data))
+        judged, new = (data.on("outcome").table for data in (first, other.data))
         assert judged.outcome is not None
         tables["double_lift"] = double_lift(judged.price, new.price, judged.outcome, judged.weight)
         both = {table.columns.price: judged.price, second.columns.price: new.price}
@@ -214,10 +214,10 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     number has no paired interval, its limits are missing.
     """
     numbers = [
-        pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
-        for each in (first, other)
+        pd.DataFrame([*_gaps(audited), *(row for row in audited.measures if row["unit"] == SHARE)])
+        for audited in (first, other)
     ]
-    numbers = [each[["question", "measure", "value"]] for each in numbers]
+    numbers = [table[["question", "measure", "value"]] for table in numbers]
     table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     table = table.rename(columns={"value": "price", "value_other": "candidate"})
     table["difference"] = table["candidate"] - table["price"]
@@ -239,11 +239,11 @@ def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, f
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for answered in (first, other):
-            each = answered.criteria[name]
-            if each.curve is not None and isinstance(each.found, Gap):
+            part = answered.criteria[name]
+            if part.curve is not None and isinstance(part.found, Gap):
                 parts.append(
                     _share_of_mean(
-                        each.curve, each.table, each.mean_price, each.found.lowest, each.found.highest
+                        part.curve, part.table, part.mean_price, part.found.lowest, part.found.highest
                     )
                 )
         if parts:
@@ -252,7 +252,7 @@ def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, f
         return
     for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
-        for data in (each.on("cost") if earned else each for each in (first.data, other.data)):
+        for data in (audited.on("cost") if earned else audited for audited in (first.data, other.data)):
             table, low, high = data.table, *map(data.basis.nearest, (LOW_POINT, HIGH_POINT))
             y = above_base(table.price, data.cost, table.weight) if earned else table.price
             curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
@@ -318,9 +318,9 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
     along = tables["change_along_s"]
     extremes = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
     changes = [
-        f"{table.money(each['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
-        f"{table.s_range(each['low'], each['high'])}"
-        for each in extremes
+        f"{table.money(extreme['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
+        f"{table.s_range(extreme['low'], extreme['high'])}"
+        for extreme in extremes
     ]
     return (
         f"The largest gap is {percent(gaps['price'])} of the mean price with “{names[0]}” and "

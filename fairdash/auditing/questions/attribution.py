@@ -267,7 +267,7 @@ def drivers_of(
         (surrogate_uf, _) = shares_of_link(fitted.predict(*features)[:, None], explained_rows)
         return fits, direct_use, surrogate_uf, pd.DataFrame()
     surrogate_uf, *parts = shares_of_link(shapley_values(fitted, *features), explained_rows)
-    shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
+    shares = pd.DataFrame([vars(part) for part in parts]).rename(columns={"value": "share"})
     shares.insert(
         0, "feature", [*map(str, explained_rows.features), *([table.columns.sensitive] if uses_s else [])]
     )
@@ -309,7 +309,7 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     lam = fit_curve(whole, table, basis).lam
     residuals = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
     explained_parts = centred * centred[:, :1] - residuals * residuals[:, :1]
-    return [ratio_of_means(each, centred[:, 0] ** 2, table) for each in explained_parts.T]
+    return [ratio_of_means(part, centred[:, 0] ** 2, table) for part in explained_parts.T]
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
@@ -349,4 +349,4 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     weights = u / u.sum()
     distance = corners @ weights
     value = ratio_of_means(distance**2, centred**2, table)
-    return value.map(lambda each: min(max(each, 0.0), 1.0)), weights[1:]
+    return value.map(lambda number: min(max(number, 0.0), 1.0)), weights[1:]

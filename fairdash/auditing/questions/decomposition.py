@@ -88,7 +88,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     """Answer question 4: estimate the largest gap given all legitimate factors, and given each factor."""
     data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
-    sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
+    sets = [factors] if len(factors) == 1 else [factors, *((factor,) for factor in factors)]
     measures: list[dict[str, Any]] = []
     answer = Part(sentences=())
     for k, chosen in enumerate(sets):
@@ -172,7 +172,7 @@ def _matching_point(basis: Basis, other: Basis, point: int) -> int:
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
     if kind == "level":
-        inner = np.array([each == "level" for each in basis.kind])
+        inner = np.array([kind == "level" for kind in basis.kind])
         return int(np.argmin(np.where(inner, np.abs(basis.at - other.at[point]), np.inf)))
     return basis.nearest(other.share[point])
 

@@ -85,19 +85,19 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     codes = table.sensitive.astype(np.intp)
     order = np.argsort(table.price, kind="stable")
     median = float(quantiles(table.price[order], table.weight[order], np.array([0.5]))[0])
-    each = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
+    of_classes = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
     pairs = pairs_of_groups(table.price, codes, table.classes, table.weight, table.units)
-    shown = each["class"][each["rows"] >= MIN_SHOWN]
+    shown = of_classes["class"][of_classes["rows"] >= MIN_SHOWN]
     return {
-        "classes": each,
+        "classes": of_classes,
         "class_pairs": pairs[pairs["class"].isin(shown) & pairs["other"].isin(shown)],
     }
 
 
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
     """Answer question 1 in words, including the differences between classes."""
-    each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
-    significant = each[each["p_value"] <= LEVEL]
+    of_classes, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
+    significant = of_classes[of_classes["p_value"] <= LEVEL]
     listed = ", ".join(
         f"“{name}” {'+' if difference > 0 else '−'}{percent(abs(difference) / mean)}"
         for name, difference in zip(significant["class"], significant["difference"], strict=True)
@@ -109,7 +109,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
         if len(pairs) < 2
         else (f"{against_rest} {n_significant} of {len(pairs)} pairs of classes differ.",)
     )
-    lowest_ratio = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
+    lowest_ratio = of_classes.iloc[int(np.argmin(of_classes["adverse_impact_ratio"]))]
     verdict = "below" if lowest_ratio["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"The highest average price among the classes of “{table.columns.sensitive}” exceeds the lowest by "

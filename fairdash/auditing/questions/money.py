@@ -123,7 +123,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
     """
     code = np.zeros(len(price), dtype=np.intp) if within is None else within
     cost = np.ones_like(price) if cost is None else cost
-    paid, expected = (np.bincount(code, weights=weight * each) for each in (price, cost))
+    paid, expected = (np.bincount(code, weights=weight * amount) for amount in (price, cost))
     return price - cost * (paid / np.where(expected == 0, np.inf, expected))[code]
 
 
@@ -264,17 +264,17 @@ def segments(
         codes, new_code = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = new_code
         groupings.append((code, above))
-        names.append([(name, labels[each // count], each % count) for each in codes])
+        names.append([(name, labels[code // count], code % count) for code in codes])
     if not groupings:
         return pd.DataFrame(), 0
     frame = amounts(table, groupings, random_state=random_state)
     by = pd.Series(table.sensitive).groupby(bands)
     low, high = by.min().to_numpy(), by.max().to_numpy()
     named = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]
-    frame.insert(0, "level", [each[1] for each in named])
-    frame.insert(0, "column", [each[0] for each in named])
-    frame.insert(0, "s_high", [high[each[2]] for each in named])
-    frame.insert(0, "s_low", [low[each[2]] for each in named])
+    frame.insert(0, "level", [key[1] for key in named])
+    frame.insert(0, "column", [key[0] for key in named])
+    frame.insert(0, "s_high", [high[key[2]] for key in named])
+    frame.insert(0, "s_low", [low[key[2]] for key in named])
     errors = (frame["per_head"] / (frame["per_head_high"] - frame["per_head"])).abs().fillna(0)
     order = np.lexsort((-errors, -frame["shown"]))[:MAX_SEGMENTS]
     return frame.iloc[order].drop(columns=["grouping", "code"]).reset_index(drop=True), len(frame)
@@ -294,9 +294,9 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
         else:
             counts = column.value_counts()
             shown = counts.index[counts >= MIN_SHOWN]
-            frequent = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
+            frequent = sorted(shown, key=lambda level: (-counts[level], str(level)))[:_MAX_LEVELS]
             level = pd.Index(frequent).get_indexer(column) if frequent else np.full(len(column), -1)
-            labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in frequent]
+            labels = [f"{level:,.4g}" if is_numeric_dtype(column) else str(level) for level in frequent]
         if labels and (level >= 0).any():
             yield str(name), np.asarray(level, dtype=np.intp), labels
 

@@ -124,12 +124,12 @@ def _reliable(data: AuditData) -> Part:
     direction, curve, n_used = corrections
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
-    each, uncorrected = direction[stated], direction[1.0]
+    estimate, uncorrected = direction[stated], direction[1.0]
     drawn = f"The correction for errors in the attribute uses a random sample of {n_used:,} rows."
     return Part(
         sentences=(
             f"Suppose that {percent(stated)} of the variance of {few([name])} is not error. Then the price "
-            f"differs by {within(each, mean)} between its 10th and 90th percentile instead of "
+            f"differs by {within(estimate, mean)} between its 10th and 90th percentile instead of "
             f"{percent(uncorrected.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
         ),
@@ -223,9 +223,9 @@ def corrected(
             noisy, units = _with_other_s(table, table.sensitive + errors)
             _, values[k, draw], influence_drawn, _ = _curve_values(noisy, basis_of(noisy), lam)
             influences[k][units] += influence_drawn / draws
-    weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
+    weights = {share: _extrapolate(share) for share in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
-    low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
+    low, high = (int(np.argmin(np.abs(SHARES - point))) for point in (LOW_POINT, HIGH_POINT))
     # The first columns select the points, and the last column computes the direction gap.
     selection = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []

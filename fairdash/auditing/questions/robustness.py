@@ -136,7 +136,7 @@ def _bound_by_named_factor(
 ) -> tuple[float, float]:
     """Return partial R² with price and s, given the other factors, of an omitted factor as strong as
     `name`."""
-    others = tuple(each for each in factors if each != name)
+    others = tuple(factor for factor in factors if factor != name)
     (y_all, s_all), (y_few, s_few) = (without(chosen, columns).T for chosen in (factors, others))
     r2_with_s = _partial_r2(s_few, s_all, share)
     r2_with_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)

@@ -278,7 +278,7 @@ def _rms_of_means(
     drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
     theta_without_bias = (drawn**2) @ share - np.trace(noise)
     limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
-    low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in limits)
+    low, lower, upper, high = (float(np.sqrt(max(limit, 0.0))) for limit in limits)
     return {
         "value": float(np.sqrt(max(theta, 0.0))),
         "ci_low": low,
@@ -363,8 +363,8 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
     has_code = code >= 0
     rows = np.bincount(code[has_code])
     exposure, price, outcome, cost = (
-        np.bincount(code[has_code], weights=(table.weight * each)[has_code])
-        for each in (np.ones(table.n), table.price, table.outcome, expected)
+        np.bincount(code[has_code], weights=(table.weight * values)[has_code])
+        for values in (np.ones(table.n), table.price, table.outcome, expected)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost

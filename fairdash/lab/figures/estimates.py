@@ -146,9 +146,9 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
         hover = f"<b>%{{customdata[0]}}</b><br>{hover_text}<extra></extra>"
         x = [bar[column] for bar in rows.bars]
         bars.append(go.Bar(x=x, y=places, name=name, customdata=titles, hovertemplate=hover, **look))
-    x = [each for value, *_ in rows.lines for each in (value, value, None)]
-    y = [each for _, top, bottom, _ in rows.lines for each in (top, bottom, None)]
-    words = [each for *_, hover_text in rows.lines for each in (hover_text, hover_text, None)]
+    x = [number for value, *_ in rows.lines for number in (value, value, None)]
+    y = [number for _, top, bottom, _ in rows.lines for number in (top, bottom, None)]
+    words = [text for *_, hover_text in rows.lines for text in (hover_text, hover_text, None)]
     exact = line(x, y, name="exact", colour=REFERENCE, width=3, text=words, hover="%{text}")
     published = dots(
         [diamond["x"] for diamond in rows.diamonds],

@@ -79,8 +79,8 @@ class _Boosted(NamedModel):
         """Return sentences on missing or unknown levels, and on missing cells that are priced as a number."""
         sentences = list(super().unknown_levels(rows))
         for k, number in self._missing_as.items():
-            each, column = self.inputs[k], self.columns[k]
-            if not each.has_levels and (count := int(np.isnan(each.values(rows[column])).sum())):
+            field, column = self.inputs[k], self.columns[k]
+            if not field.has_levels and (count := int(np.isnan(field.values(rows[column])).sum())):
                 sentences.append(f"“{column}” is missing in {counted(count, 'row')}, priced as {number}.")
         return tuple(sentences)
 
@@ -101,7 +101,7 @@ class LightGBMModel(_Boosted):
             raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
         lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
         codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
-        self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
+        self._lists = [tuple(as_levels(pd.Series(levels)).tolist()) for levels in lists]
         features, kinds = (
             np.array(" ".join(re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)).split(), dtype=int)
             for key in ("split_feature", "decision_type")
@@ -130,7 +130,7 @@ class LightGBMModel(_Boosted):
         self.size = counted(self._booster.num_trees(), "tree")
         self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
-            listed = "; ".join(few(each) for each in self._lists)
+            listed = "; ".join(few(levels) for levels in self._lists)
             self.open += (
                 f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
             )
@@ -139,13 +139,13 @@ class LightGBMModel(_Boosted):
         """Find the column of each list of levels in the file: the list must contain the column's cells."""
         if not self._is_open:
             return
-        cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
+        cells = [set(as_levels(rows[column].dropna())) for column in self.columns]
         texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
         settings: list[tuple[int, ...]] = [()]
         for levels in self._lists:
             fits = [k for k, own in enumerate(cells) if own & {*levels} and (k in texts or own <= {*levels})]
             settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
-        settings = [each for each in settings if {*each} >= texts | self._coded]
+        settings = [names for names in settings if {*names} >= texts | self._coded]
         if len(settings) != 1:
             what = (
                 f"it lists the levels of {counted(len(self._lists), 'column')}, and does not name the columns"
@@ -183,7 +183,7 @@ class XGBoostModel(_Boosted):
         names = names or [f"f{k}" for k in range(count)]
         self._types = types or ["float"] * count
         cats = trees.get("cats", {}).get("enc", [])
-        levels = [_levels_of(each) for each in cats] or [()] * count
+        levels = [_levels_of(cat) for cat in cats] or [()] * count
         self.inputs = tuple(
             coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
         )
@@ -208,7 +208,7 @@ class XGBoostModel(_Boosted):
                 f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as by "
                 "XGBRegressor. xgboost.Booster uses all rounds.",
             )
-        base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
+        base = [float(number) for number in str(about["base_score"]).strip("[]").split(",")]
         # XGBoost stores a custom objective under the name of the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
@@ -223,8 +223,8 @@ class XGBoostModel(_Boosted):
                 "Whether the model was trained with a custom objective, which XGBoost records as "
                 "reg:squarederror.",
             )
-        self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
-                       if kind == "c" and each.levels is None]  # fmt: skip
+        self._coded = [field.name for field, kind in zip(self.inputs, self._types, strict=True)
+                       if kind == "c" and field.levels is None]  # fmt: skip
         if self._coded:
             self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
 
@@ -287,7 +287,7 @@ class CatBoostModel(_Boosted):
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""
-        frame = pd.DataFrame({each.name: own for each, own in zip(self.inputs, values, strict=True)})
+        frame = pd.DataFrame({field.name: own for field, own in zip(self.inputs, values, strict=True)})
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
         except self._error as error:
@@ -324,6 +324,6 @@ def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
     """Return a feature's levels, which XGBoost 3.1 and later store as bytes with offsets or as numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
-    content = bytes(each % 256 for each in enc["values"])
+    content = bytes(value % 256 for value in enc["values"])
     ends = enc["offsets"]
     return tuple(content[a:b].decode() for a, b in pairwise(ends))

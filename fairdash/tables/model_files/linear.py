@@ -70,8 +70,8 @@ class LinearModel(NamedModel):
         """Return sentences on levels that the file doesn't list; raise an error if a number is missing."""
         lacking = [
             column
-            for each, column in zip(self.inputs, self.columns, strict=True)
-            if each.levels is None and np.isnan(number_values(rows[column])).any()
+            for field, column in zip(self.inputs, self.columns, strict=True)
+            if field.levels is None and np.isnan(number_values(rows[column])).any()
         ]
         if lacking:
             raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
@@ -129,8 +129,8 @@ class CoefficientTable(LinearModel):
         terms: list[Term] = []
         unknown_terms: list[str] = []
         for name, value in self._named:
-            parts = [_part_of(each, columns or table) for each in name.split(":")] if name else []
-            terms.append((float(np.log(value)) if self.is_price else value, [each for each in parts if each]))
+            parts = [_part_of(part, columns or table) for part in name.split(":")] if name else []
+            terms.append((float(np.log(value)) if self.is_price else value, [part for part in parts if part]))
             unknown_terms += [name] if None in parts else []
         if unknown_terms:
             raise refused(
@@ -146,19 +146,19 @@ class CoefficientTable(LinearModel):
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on levels without a coefficient; raise an error if a factor lacks several."""
-        for each, column in zip(self.inputs, self.columns, strict=True):
-            if each.levels is None:
+        for field, column in zip(self.inputs, self.columns, strict=True):
+            if field.levels is None:
                 continue
-            others = sorted({*as_levels(rows[column].dropna())} - {*each.levels})
+            others = sorted({*as_levels(rows[column].dropna())} - {*field.levels})
             if len(others) > 1:
                 raise refused(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                    f"These levels have one: {few(each.levels)}. Correct the levels, add the column that is "
+                    f"These levels have one: {few(field.levels)}. Correct the levels, add the column that is "
                     "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
                     "polynomials or sums, such as size.L and region1, are not supported.",
                 )
-            numbered = [str(k + 1) for k in range(len(each.levels))]
-            if self._of_r and sorted(each.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
+            numbered = [str(k + 1) for k in range(len(field.levels))]
+            if self._of_r and sorted(field.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
                 raise refused(
                     f"“{column}” has coefficients 1 to {len(numbered)}. They may be R's sum contrasts "
                     "or Helmert contrasts, and not the coefficients of levels",
@@ -171,7 +171,7 @@ class CoefficientTable(LinearModel):
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
     """Return the column in a part of a term, and the level or, for a numeric column, the power 1."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
-    column = max((each for each in columns if name.startswith(each)), key=len, default=None)
+    column = max((column for column in columns if name.startswith(column)), key=len, default=None)
     ending = "" if column is None else name.removeprefix(column)
     if column is not None and _INTERVAL.fullmatch(ending):
         return column, ending

@@ -148,7 +148,7 @@ def cause(error: Exception) -> str:
     """Return the error message of a library without error codes and paths."""
     message = str(error).splitlines()[0] if str(error) else type(error).__name__
     message = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", message)
-    words_of_message = [each for each in message.split() if "/" not in each and "::" not in each]
+    words_of_message = [word for word in message.split() if "/" not in word and "::" not in word]
     return " ".join(words_of_message)[:200].rstrip(". ")
 
 
@@ -250,21 +250,21 @@ class NamedModel:
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find the column of each input: by its position in `columns`, or by its name in `table`."""
-        names = [each.name for each in self.inputs]
+        names = [field.name for field in self.inputs]
         if not names:
             raise refused("it has no inputs: its price is the same in every row", "Export another model.")
-        by_written_name = {re.sub(r"\s", "_", each): each for each in reversed(table)}
-        by_name = [each if each in table else by_written_name.get(each) for each in names]
-        of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
+        by_written_name = {re.sub(r"\s", "_", column): column for column in reversed(table)}
+        by_name = [name if name in table else by_written_name.get(name) for name in names]
+        of_array = all(_PLACE.fullmatch(name) for name in names) and not set(names) <= set(table)
         if self.names_inputs and None not in by_name:
-            self.columns = [str(each) for each in by_name]
+            self.columns = [str(name) for name in by_name]
         elif self.names_inputs and columns is None and not of_array:
             missing = [name for name, each in zip(names, by_name, strict=True) if each is None]
             hint = "Add the column, or list the columns in the order of the model's inputs."
             raise refused(f"it needs the column {few(missing)}, which the table does not have", hint)
         else:
             self.columns = list(table if columns is None else columns)
-            listed = ", ".join(f"“{each}”" for each in self.columns)
+            listed = ", ".join(f"“{column}”" for column in self.columns)
             if len(self.columns) != len(names):
                 raise refused(
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
@@ -288,7 +288,7 @@ class NamedModel:
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Return the values of each input, (n,)."""
         self.settle(rows)
-        return [each.values(rows[column]) for each, column in zip(self.inputs, self.columns, strict=True)]
+        return [field.values(rows[column]) for field, column in zip(self.inputs, self.columns, strict=True)]
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output (n,) for rows, before a logarithm is inverted."""
@@ -299,20 +299,20 @@ class NamedModel:
         """Return sentences on missing and unknown levels; raise an error if a column has no known level."""
         sentences = []
         self.settle(rows)
-        for each, column in zip(self.inputs, self.columns, strict=True):
+        for field, column in zip(self.inputs, self.columns, strict=True):
             cells = rows[column]
-            if not each.has_levels:
+            if not field.has_levels:
                 continue
             if n_missing := int(cells.isna().sum()):
                 sentences.append(
                     f"“{column}” is missing in {counted(n_missing, 'row')}, which are priced without a level."
                 )
             known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
-            unknown = known[[not self.knows(each, level) for level in known.index]]
+            unknown = known[[not self.knows(field, level) for level in known.index]]
             if self.is_listed and 0 < len(unknown) == len(known):
                 hint = "Write the levels of the column as in the model's training."
                 raise refused(
-                    f"no cell of “{column}” contains a level of the model ({few(each.levels or ())})", hint
+                    f"no cell of “{column}” contains a level of the model ({few(field.levels or ())})", hint
                 )
             if len(unknown):
                 count = counted(int(unknown.sum()), "row")
@@ -328,10 +328,10 @@ class NamedModel:
         """Description of the file for the user, as a dict of plain values."""
         listed = [
             {
-                "name": each.name, "type": each.form or ("levels" if each.has_levels else "number"),
-                "levels": each.levels and list(each.levels),
+                "name": field.name, "type": field.form or ("levels" if field.has_levels else "number"),
+                "levels": field.levels and list(field.levels),
             }
-            for each in self.inputs
+            for field in self.inputs
         ]  # fmt: skip
         return {
             "kind": self.kind, "objective": self.objective, "output": self.response, "inputs": listed,

@@ -55,20 +55,20 @@ class OnnxModel(NamedModel):
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
             raise refused(f"it has {len(self._held)} inputs")
-        for each in self._held:
-            if each.type not in (*_NUMBERS, _TEXT):
-                raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
-            if each.shape and isinstance(each.shape[0], int):
-                rows = counted(each.shape[0], "row")
+        for item in self._held:
+            if item.type not in (*_NUMBERS, _TEXT):
+                raise refused(f"its input “{item.name}” is {item.type}, which is neither numbers nor text")
+            if item.shape and isinstance(item.shape[0], int):
+                rows = counted(item.shape[0], "row")
                 raise refused(
                     f"it accepts only {rows} at a time",
                     "Export the model without a fixed number of rows (a free first dimension).",
                 )
         self.inputs = tuple(
-            Input(each.name, is_text=each.type == _TEXT, form=f"{each.type}, {len(each.shape)}-d")
-            for each in self._held
+            Input(item.name, is_text=item.type == _TEXT, form=f"{item.type}, {len(item.shape)}-d")
+            for item in self._held
         )
-        self.outputs = tuple(each.name for each in self._session.get_outputs())
+        self.outputs = tuple(output.name for output in self._session.get_outputs())
         self.size = counted(len(content), "byte")
         meta = self._session.get_modelmeta()
         self.kind = f"ONNX ({meta.producer_name or 'no maker named'})"
@@ -103,7 +103,7 @@ class OnnxModel(NamedModel):
 
     def choose(self, output: str | None) -> None:
         """Choose the output that contains the price, and the position of the price in the output's rows."""
-        outputs = {each.name: each for each in self._session.get_outputs()}
+        outputs = {output.name: output for output in self._session.get_outputs()}
         listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
         if output is None:
@@ -146,8 +146,8 @@ class OnnxModel(NamedModel):
 
         if self.names_inputs:
             fed = {
-                each.name: part if len(each.shape) == 1 else part[:, None]
-                for each, part in zip(self._held, values, strict=True)
+                item.name: part if len(item.shape) == 1 else part[:, None]
+                for item, part in zip(self._held, values, strict=True)
             }
         else:
             fed = {self._held[0].name: np.column_stack(values)}

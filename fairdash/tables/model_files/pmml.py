@@ -39,9 +39,9 @@ class PmmlModel(LinearModel):
             root = ElementTree.fromstring(content)  # noqa: S314 - kind_of has refused entities
         except ElementTree.ParseError as error:
             raise refused(f"it is incomplete PMML ({error})", "Save it again.") from error
-        for each in root.iter():
-            each.tag = each.tag.rpartition("}")[2]
-        models = [each for each in root if each.tag.endswith("Model") or each.tag == "Scorecard"]
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+        models = [element for element in root if element.tag.endswith("Model") or element.tag == "Scorecard"]
         model = models[0] if len(models) == 1 else None
         if model is None or model.tag not in ("GeneralRegressionModel", "RegressionModel"):
             raise refused(
@@ -66,29 +66,29 @@ class PmmlModel(LinearModel):
         """Return the terms of a GeneralRegressionModel."""
         if model.get("trialsVariable") or model.get("trialsValue"):
             raise refused("it predicts the number of successes in several trials", _ITS_PRICES)
-        factors = {each.get("name", "") for each in model.findall("FactorList/Predictor")}
-        covariates = {each.get("name", "") for each in model.findall("CovariateList/Predictor")}
+        factors = {element.get("name", "") for element in model.findall("FactorList/Predictor")}
+        covariates = {element.get("name", "") for element in model.findall("CovariateList/Predictor")}
         if (
             len(model.findall("FactorList/Predictor/Categories"))
             or next(model.iter("Matrix"), None) is not None
         ):
             raise refused("it defines contrasts (Matrix), which fairdash does not support", _ITS_PRICES)
         parts: dict[str, Parts] = {
-            each.get("name", ""): [] for each in model.findall("ParameterList/Parameter")
+            element.get("name", ""): [] for element in model.findall("ParameterList/Parameter")
         }
-        for each in model.findall("PPMatrix/PPCell"):
-            name, value = each.get("predictorName", ""), each.get("value", "")
+        for element in model.findall("PPMatrix/PPCell"):
+            name, value = element.get("predictorName", ""), element.get("value", "")
             if name not in factors | covariates:
                 raise refused(f"its term “{name}” is not an input", _ITS_PRICES)
-            parts[each.get("parameterName", "")].append((name, value if name in factors else float(value)))
+            parts[element.get("parameterName", "")].append((name, value if name in factors else float(value)))
         betas: dict[str, float] = {}
-        for each in model.findall("ParamMatrix/PCell"):
-            name = each.get("parameterName", "")
+        for element in model.findall("ParamMatrix/PCell"):
+            name = element.get("parameterName", "")
             if name in betas or name not in parts:
                 raise refused(
                     "it has several coefficients for one term, as a model of several classes", _ITS_PRICES
                 )
-            betas[name] = float(each.get("beta", "nan"))
+            betas[name] = float(element.get("beta", "nan"))
         terms = [(beta, parts[name]) for name, beta in betas.items()]
         if column := model.get("offsetVariable"):
             terms.append((1.0, [(column, 1.0)]))
@@ -113,12 +113,12 @@ class PmmlModel(LinearModel):
         if is_chance:
             self.remarks = (f"The model gives the probability of “{tables[0].get('targetCategory')}”.",)
         terms: list[Term] = [(float(tables[0].get("intercept", "0")), [])]
-        for each in tables[0].iter("NumericPredictor"):
-            power = float(each.get("exponent", "1"))
-            terms.append((float(each.get("coefficient", "nan")), [(each.get("name", ""), power)]))
-        for each in tables[0].iter("CategoricalPredictor"):
-            beta, value = float(each.get("coefficient", "nan")), each.get("value", "")
-            terms.append((beta, [(each.get("name", ""), value)]))
+        for element in tables[0].iter("NumericPredictor"):
+            power = float(element.get("exponent", "1"))
+            terms.append((float(element.get("coefficient", "nan")), [(element.get("name", ""), power)]))
+        for element in tables[0].iter("CategoricalPredictor"):
+            beta, value = float(element.get("coefficient", "nan")), element.get("value", "")
+            terms.append((beta, [(element.get("name", ""), value)]))
         self.open = ("Whether the model was fitted with an offset, because the file has none.",)
         return terms
 
@@ -146,9 +146,9 @@ class PmmlModel(LinearModel):
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
         """Return the levels of each input in the data dictionary; some may have no coefficient."""
         levels_of = {}
-        for each in root.iter("DataField"):
-            name = each.get("name", "")
-            valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
+        for element in root.iter("DataField"):
+            name = element.get("name", "")
+            valid = [one for one in element.iter("Value") if one.get("property", "valid") == "valid"]
             levels_of[name] = [one.get("value", "") for one in valid]
             if not valid and name in self.with_levels:
                 self.open += (

@@ -131,7 +131,7 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
     # If the first row contains a number, which is the usual case, it is not a row of labels.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
-        if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
+        if len(lines) > 1 and is_second_header([cells[0] for cells in top], [cells[1:] for cells in top]):
             note = f"Line {lines[0]} contains labels or units of the columns, and is left out."
             return header, [column[1:] for column in cells], lines[1:], [*notes, note]
     return header, cells, lines, notes

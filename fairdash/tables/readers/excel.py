@@ -159,7 +159,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
         raise OptionError.of("the workbook has no sheet of this name", f"The workbook has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
-    visible_sheets = (each for each in sheets if each not in hidden)
+    visible_sheets = (sheet for sheet in sheets if sheet not in hidden)
     return name if name is not None else next(visible_sheets, next(iter(sheets)))
 
 

@@ -111,9 +111,9 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     True
     """
     n_labelled = 0
-    for cell, column in zip((each.strip() for each in first), following, strict=True):
-        known = [each.strip() for each in column if each.strip()]
-        numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
+    for cell, column in zip((cell.strip() for cell in first), following, strict=True):
+        known = [cell.strip() for cell in column if cell.strip()]
+        numbers = sum(LIKE_NUMBER.fullmatch(cell) is not None for cell in known)
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):

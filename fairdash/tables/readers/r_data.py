@@ -64,7 +64,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         The file has no data frame of the selected name.
     """
     objects, warnings_of_rdata = _objects(content)
-    frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
+    frames = {name: value for name, value in objects.items() if isinstance(value, _Frame)}
     other_objects = [name for name in objects if name not in frames]
     if not frames:
         what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
@@ -75,7 +75,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     if chosen not in frames:
         raise OptionError.of("the file has no table of this name", f"The file has {few(frames)}.")
     columns = frames[chosen].columns
-    n_rows = max((len(each) for each in map(_values, columns.values()) if each is not None), default=0)
+    n_rows = max((len(column) for column in map(_values, columns.values()) if column is not None), default=0)
     check_shape(n_rows, len(columns))
     if n_rows == 0:
         raise no_rows("the data frame")
@@ -103,7 +103,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 def frame_names(content: bytes) -> tuple[str, ...]:
     """Return the names of the data frames in a file; raise a ReadingError for a damaged file."""
-    return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
+    return tuple(name for name, value in _objects(content)[0].items() if isinstance(value, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -142,8 +142,8 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "Save only the table in R: saveRDS(table, file=…).",
             ) from error
         converted = {name: _converted(each) for name, each in objects}
-    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught_warnings)
-    return converted, [f"The reader of R's files says: {each}." for each in messages]
+    messages = dict.fromkeys(str(warning.message).rstrip(".") for warning in caught_warnings)
+    return converted, [f"The reader of R's files says: {message}." for message in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
@@ -176,7 +176,7 @@ def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
     """Return the level of each cell of a factor; a level NA, which `addNA` creates, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
-    known = [each for each in levels if each is not None]
+    known = [level for level in levels if level is not None]
     return pd.Categorical(cells, categories=known, ordered="ordered" in attributes["class"])
 
 
@@ -278,7 +278,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
     def get(self, name: Any, default: Any = None) -> Any:  # noqa: ARG002 - every class has a constructor
         def other(values: Any, attributes: Mapping[str, Any]) -> Any:
-            known = next((each for each in attributes["class"] if each in self), None)
+            known = next((class_name for class_name in attributes["class"] if class_name in self), None)
             return _Unknown(f"of R's class “{name}”") if known is None else self[known](values, attributes)
 
         return super().get(name, other)

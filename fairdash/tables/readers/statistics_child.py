@@ -122,11 +122,11 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
     """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
-    shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
+    shown = ", ".join(f".{letter}" for letter in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
     notes.append(f"“{values.name}”: {count} with a code for a missing value ({shown}) {verb} missing.")
     known = values.mask(coded)
-    if all(hasattr(each, "year") for each in known.dropna()):
+    if all(hasattr(value, "year") for value in known.dropna()):
         return pd.to_datetime(known) if known.notna().any() else known.astype(float)
     return pd.to_numeric(known, errors="coerce")
 
@@ -171,7 +171,7 @@ def _is_number(label: str | None, level: float) -> bool:
 
 
 def _is_date(form: str) -> bool:
-    return any(each.match(form) for each in (_STATA, _SAS_DATES, _SAS_TIMES, _SPSS_PERIODS))
+    return any(pattern.match(form) for pattern in (_STATA, _SAS_DATES, _SAS_TIMES, _SPSS_PERIODS))
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:

@@ -61,7 +61,7 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
-    starts = [each.start() for each in _MEMBER.finditer(content) if each.start() % _RECORD == 0]
+    starts = [match.start() for match in _MEMBER.finditer(content) if match.start() % _RECORD == 0]
     if len(starts) < 2:
         return {}
     width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8

@@ -68,7 +68,7 @@ class TableBuilder:
         default_marks: Sequence[str] = (),
     ) -> None:
         self.names, self.renamed, self.notes = named(header, number=options.number_names)
-        self.blank = [each for each in self.renamed if _is_blank(header[each[0] - 1])]
+        self.blank = [pair for pair in self.renamed if _is_blank(header[pair[0] - 1])]
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
@@ -156,7 +156,7 @@ class TableBuilder:
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
-                self.renamed = tuple(each for each in self.renamed if each[0] != position)
+                self.renamed = tuple(pair for pair in self.renamed if pair[0] != position)
                 self.notes.append(
                     f"Column {position} has no name and contains row numbers. This column is left out. "
                     "To keep it, give it a name."

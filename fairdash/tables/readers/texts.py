@@ -193,7 +193,7 @@ class PythonTexts:
         return np.array([text in among for text in self._texts], dtype=bool)
 
     def hold(self, text: str) -> Mask:
-        return np.array([text in each for each in self._texts], dtype=bool)
+        return np.array([text in cell for cell in self._texts], dtype=bool)
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
         found = re.compile(pattern).fullmatch if whole else re.compile(pattern).search

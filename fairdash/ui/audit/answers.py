@@ -177,7 +177,7 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
     # The top of the page already shows this figure.
     first = CRITERIA[result.plan.criterion].picture
-    show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
+    show_blocks((block for block in blocks if not (isinstance(block, Chart) and block.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
@@ -228,9 +228,10 @@ def _with_changes_since(
     """Ask for an earlier audit, and return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
     earlier = {
-        each.id: each
-        for each in finished_audits(owner=current_owner())
-        if each.id != audit.id and name in (each.spec.plan.columns.sensitive, *each.spec.plan.columns.also)
+        earlier.id: earlier
+        for earlier in finished_audits(owner=current_owner())
+        if earlier.id != audit.id
+        and name in (earlier.spec.plan.columns.sensitive, *earlier.spec.plan.columns.also)
     }
     if not earlier:
         return whole, result
@@ -245,7 +246,7 @@ def _with_changes_since(
     if chosen is None:
         return whole, result
     before = earlier[chosen].read_result()
-    (other,) = (each for each in before.along if each.plan.columns.sensitive == name)
+    (other,) = (result for result in before.along if result.plan.columns.sensitive == name)
     result = result.compare(other)
     if before.plan.columns.sensitive == whole.plan.columns.sensitive:
         whole = whole.compare(before)

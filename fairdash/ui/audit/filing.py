@@ -31,7 +31,7 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             st.selectbox(
                 "Template",
                 list(TEMPLATES),
-                format_func=lambda each: TEMPLATES[each].title,
+                format_func=lambda template: TEMPLATES[template].title,
                 key=KEY("template"),
             )
         ]

@@ -188,7 +188,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     }
     if file is None:
         return None
-    inputs = [each for each in columns if each != options["check_column"]]
+    inputs = [column for column in columns if column != options["check_column"]]
     return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **options}
 
 
@@ -208,17 +208,17 @@ def _ask_for_inputs(
         st.caption(
             safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
         )
-        for each in about["unknown"]:
-            st.caption(safe(f"Not stated in the file: {each}"))
+        for column in about["unknown"]:
+            st.caption(safe(f"Not stated in the file: {column}"))
     outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
-    listed = [each["name"] for each in inputs]
+    listed = [field["name"] for field in inputs]
     output = None
     if len(outputs) > 1:
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
     # The name of a model's term begins with a column's name, so the input columns are found by name.
-    has_terms = all(each["type"] == "term" for each in inputs)
+    has_terms = all(field["type"] == "term" for field in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model finds {of} by name: {', '.join(listed)}."))

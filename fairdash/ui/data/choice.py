@@ -45,7 +45,7 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
         [*CATALOGUE, UPLOAD],
         default=begin,
         required=True,
-        format_func=lambda each: CATALOGUE[each].title if each in CATALOGUE else "Your own file",
+        format_func=lambda option: CATALOGUE[option].title if option in CATALOGUE else "Your own file",
         key=KEY("table"),
         label_visibility="collapsed",
     )

@@ -99,7 +99,7 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
         [first, *others],
         default=first,
         required=True,
-        format_func=lambda each: safe(dataset.called(each)),
+        format_func=lambda column: safe(dataset.called(column)),
         key=key,
     )
     return chosen
@@ -157,19 +157,19 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
     return pd.DataFrame(
         [
             {
-                "column": each.name,
-                "role": parts[each.name].removesuffix(" column"),
-                "type": each.kind,
-                "unit": dataset.units.get(each.name, ""),
-                "missing": each.n_missing,
-                "distinct": each.n_distinct,
-                "distribution": list(each.histogram),
-                "lowest": each.minimum,
-                "mean": each.mean,
-                "highest": each.maximum,
-                "meaning": dataset.meanings.get(each.name, ""),
+                "column": row.name,
+                "role": parts[row.name].removesuffix(" column"),
+                "type": row.kind,
+                "unit": dataset.units.get(row.name, ""),
+                "missing": row.n_missing,
+                "distinct": row.n_distinct,
+                "distribution": list(row.histogram),
+                "lowest": row.minimum,
+                "mean": row.mean,
+                "highest": row.maximum,
+                "meaning": dataset.meanings.get(row.name, ""),
             }
-            for each in profile
+            for row in profile
         ]
     )
 

@@ -74,7 +74,7 @@ def add_fix_for(key: str, fix: Fix) -> None:
 
 def undo_fix(fix: Fix) -> None:
     state = st.session_state[FIXES]
-    st.session_state[state] = tuple(each for each in st.session_state[state] if each != fix)
+    st.session_state[state] = tuple(item for item in st.session_state[state] if item != fix)
 
 
 def fixes_key(key: str) -> str:
@@ -318,12 +318,12 @@ def show_columns_that_reveal_the_target(
     of = dict.fromkeys(given.parts_of_price, "gives the price away")
     of |= dict.fromkeys(given.known_with_target, "gives the target away")
     suspect = {}
-    for each in () if check is None else check.findings:
-        if each.level == SUSPECT and each.column in chosen:
-            suspect[each.column] = each.sentence
-        elif each.level == CERTAIN and each.column in chosen:
-            reasons.setdefault(each.column, each.sentence)
-            of.setdefault(each.column, f"gives the {each.of} away")
+    for finding in () if check is None else check.findings:
+        if finding.level == SUSPECT and finding.column in chosen:
+            suspect[finding.column] = finding.sentence
+        elif finding.level == CERTAIN and finding.column in chosen:
+            reasons.setdefault(finding.column, finding.sentence)
+            of.setdefault(finding.column, f"gives the {finding.of} away")
     # Columns with the same reason share a button, one for used columns and one for unused columns.
     lines = [
         (names, why, used)
@@ -386,15 +386,15 @@ def offer_pricing(
         return
     st.caption("The column names suggest these targets:")
     with st.container(horizontal=True):
-        for each in offered:
+        for fix in offered:
             st.button(
-                f"{each.title}: {safe(each.target)} ÷ {safe(each.weight)}",
-                key=KEY("choose", key, each.id),
+                f"{fix.title}: {safe(fix.target)} ÷ {safe(fix.weight)}",
+                key=KEY("choose", key, fix.id),
                 on_click=choose,
-                args=(each,),
-                help=f"Predicts {safe(each.target)} divided by {safe(each.weight)}. Rows are weighted by "
-                f"{safe(each.weight)}."
-                + (" Rows without claims have no severity and are left out." if each.fixes else ""),
+                args=(fix,),
+                help=f"Predicts {safe(fix.target)} divided by {safe(fix.weight)}. Rows are weighted by "
+                f"{safe(fix.weight)}."
+                + (" Rows without claims have no severity and are left out." if fix.fixes else ""),
             )
 
 

@@ -140,7 +140,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     if file is not None:
         content = file.getvalue()
         digest = sha256(content)
-        own_uploads = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in own_hashes}
+        own_uploads = {file.sha256: file for file in list_uploads(owner=owner) if file.sha256 in own_hashes}
         upload = own_uploads.get(digest)
         if upload is None and digest in own_hashes:
             # If another window has deleted the file, this window must not store it again.
@@ -154,16 +154,16 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
             own_hashes.append(known.sha256)
         # Without sign-in, all users are the owner "local", so a session lists only the files that it
         # uploaded.
-        uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in own_hashes]
-        if known is not None and known.sha256 not in [each.sha256 for each in uploads]:
+        uploads = [file for file in list_uploads(owner=owner) if signs_in() or file.sha256 in own_hashes]
+        if known is not None and known.sha256 not in [file.sha256 for file in uploads]:
             show_problems(no_longer_kept())
         if uploads:
-            digests = [each.sha256 for each in uploads]
+            digests = [file.sha256 for file in uploads]
             upload = st.selectbox(
                 "or a file you uploaded before",
                 uploads,
                 index=digests.index(known.sha256) if known and known.sha256 in digests else None,
-                format_func=lambda each: f"{each.name}, {each.kept_at:%d %b %Y, %H:%M} UTC",
+                format_func=lambda file: f"{file.name}, {file.kept_at:%d %b %Y, %H:%M} UTC",
                 placeholder="Choose a file",
             )
     if upload is not None:
@@ -221,7 +221,7 @@ def delete_file(upload: Upload) -> None:
 def _forget(digest: str) -> None:
     """Remove a file from this session and from the browser."""
     own_hashes: list[str] = st.session_state[UPLOADS]
-    st.session_state[UPLOADS] = [each for each in own_hashes if each != digest]
+    st.session_state[UPLOADS] = [own_hash for own_hash in own_hashes if own_hash != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
 
 

@@ -107,7 +107,7 @@ def show_fig3() -> None:
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
-        "After epoch", [int(each) for each in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
+        "After epoch", [int(epoch) for epoch in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
         key=KEY("epoch"),
     )  # fmt: skip
     row = flow[flow["epoch"] == epoch].iloc[0]
@@ -140,7 +140,7 @@ def show_fig4() -> None:
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
-        {each: OBJECTIVES[each].title for each in HOUSEHOLD_TARGETS},
+        {target: OBJECTIVES[target].title for target in HOUSEHOLD_TARGETS},
         name=Address.OBJECTIVE,
         key=KEY("fig4-objective"),
         place=left,

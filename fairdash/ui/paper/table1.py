@@ -53,7 +53,7 @@ def show_table1() -> None:
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
     st.markdown(texts["answer"])
-    titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
+    titles = {objective: ALL_OBJECTIVES[objective].title for objective in OBJECTIVES}
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
     cells = result.tables["cells"]
     cells = cells[cells["objective"] == objective]
@@ -72,7 +72,7 @@ _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fair
 
 def show_dots(values: pd.DataFrame) -> None:
     """Show two charts of the paper's values beside ours, both computed with the paper's measures."""
-    methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
+    methods = {method: method_title(method).replace(" network", "") for method in values["method"].unique()}
     for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
         with place:
             chart(
@@ -215,8 +215,8 @@ def show_tries(name: str) -> None:
         )
         shown = pd.DataFrame(
             {
-                "Objective": [ALL_OBJECTIVES[each].title for each in tries["objective"]],
-                "Method": [method_title(each) for each in tries["method"]],
+                "Objective": [ALL_OBJECTIVES[objective].title for objective in tries["objective"]],
+                "Method": [method_title(method) for method in tries["method"]],
                 "Networks": tries["networks"],
                 "Margin": tries["margin"],
                 "Error expected": tries["cv_mse"].map("{:.3f}".format),

@@ -225,7 +225,7 @@ def findings(base: str) -> str:
         )
     printed = f"−{abs(printed_threshold()):.3f}"
     bound_bits, bound_nats = map(bound_crossing, BASES)
-    mi_bits, mi_nats = (math.sqrt(mi_crossing(each)) for each in BASES)
+    mi_bits, mi_nats = (math.sqrt(mi_crossing(base)) for base in BASES)
     return (
         f"{unit}\n\n"
         "**The printed formula** for $t$ results from replacing $I$ by its bound $\\log(1 + χ^2)$ "

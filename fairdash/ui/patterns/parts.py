@@ -133,7 +133,7 @@ def show_fig2(scene: Scene) -> None:
     quantity = st.segmented_control(
         "Quantity",
         list(QUANTITIES),
-        format_func=lambda each: "Coefficients" if each == "hgr" else QUANTITIES[each].replace("m", "M", 1),
+        format_func=lambda name: "Coefficients" if name == "hgr" else QUANTITIES[name].replace("m", "M", 1),
         default="hgr",
         required=True,
         label_visibility="collapsed",

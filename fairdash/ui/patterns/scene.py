@@ -110,7 +110,7 @@ def _noise_in_view() -> float:
         except ValueError:
             asked = math.nan
         asked = DEFAULT.noise if math.isnan(asked) else asked
-        st.session_state[Address.NOISE] = min(NOISES, key=lambda each: abs(each - asked))
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda noise: abs(noise - asked))
     noise = float(st.session_state[Address.NOISE])
     if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
         st.query_params[Address.NOISE] = f"{noise:g}"
@@ -126,7 +126,7 @@ def ask_for_pattern(place: DeltaGenerator) -> str:
     pattern = place.selectbox(
         "Pattern",
         options,
-        format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
+        format_func=lambda option: "Your own points" if option == POINTS else SHAPES[option].title,
         key=Address.PATTERN,
     )
     if st.query_params.get(Address.PATTERN, DEFAULT.pattern) != pattern:
@@ -170,22 +170,22 @@ def go_to(scene: Scene) -> None:
 
 def show_hint(scene: Scene) -> None:
     """Explain what the scene shows, if it is one of the examples on which an estimator fails."""
-    for each in SCENES:
-        if each.scene == scene:
-            st.info(each.look_at, icon=":material/visibility:")
+    for entry in SCENES:
+        if entry.scene == scene:
+            st.info(entry.look_at, icon=":material/visibility:")
 
 
 def show_examples(scene: Scene | None) -> None:
     """Show buttons for scenes on which an estimator fails."""
     st.markdown("**See an estimator fail.** Then move the controls to see when it recovers.")
     with st.container(horizontal=True, gap="small"):
-        for each in SCENES:
+        for entry in SCENES:
             st.button(
-                f"{safe(short_name(each.measure))}: {each.button}",
-                key=KEY("example", each.id),
+                f"{safe(short_name(entry.measure))}: {entry.button}",
+                key=KEY("example", entry.id),
                 on_click=go_to,
-                args=(each.scene,),
-                type="primary" if each.scene == scene else "secondary",
+                args=(entry.scene,),
+                type="primary" if entry.scene == scene else "secondary",
             )
 
 
@@ -195,14 +195,14 @@ def show_failures() -> None:
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
         left.markdown(f"**{safe(measure.title)}** misleads in this case: {words[:1].lower()}{words[1:]}")
-        shown_by = [each for each in SCENES if each.measure == id or id in each.also]
+        shown_by = [entry for entry in SCENES if entry.measure == id or id in entry.also]
         with right.container(horizontal=True):
-            for each in sorted(shown_by, key=lambda each: each.measure != id):
+            for entry in sorted(shown_by, key=lambda entry: entry.measure != id):
                 st.button(
-                    each.button[0].upper() + each.button[1:],
-                    key=KEY("fails", id, each.id),
+                    entry.button[0].upper() + entry.button[1:],
+                    key=KEY("fails", id, entry.id),
                     on_click=go_to,
-                    args=(each.scene,),
+                    args=(entry.scene,),
                     icon=":material/visibility:",
                 )
 
@@ -304,7 +304,7 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 def few(scene: Scene) -> list[str]:
     """Return the estimators that are initially shown: those in FEW, and those that fail on this scene."""
-    failing = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
+    failing = {id for entry in SCENES if entry.scene == scene for id in (entry.measure, *entry.also)}
     return [id for id in studied() if id in {*FEW, *failing}]
 
 

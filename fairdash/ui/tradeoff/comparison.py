@@ -48,7 +48,7 @@ def choose(run: Run) -> Comparison:
             default=sensitive,
             required=True,
             # Streamlit renders the widget's labels as Markdown, so names are escaped.
-            format_func=lambda each: safe(result.names.get(each, each)),
+            format_func=lambda column: safe(result.names.get(column, column)),
             key=Address.SENSITIVE,
             bind="query-params",
             help="“×” is the dependence that the combination of two attributes adds. The slider starts at "
@@ -66,7 +66,7 @@ def choose(run: Run) -> Comparison:
         method = middle.selectbox(
             "Method",
             front.methods,
-            format_func=lambda each: PATHS[each].title,
+            format_func=lambda path: PATHS[path].title,
             key=Address.METHOD,
             bind="query-params",
         )
@@ -74,10 +74,10 @@ def choose(run: Run) -> Comparison:
         "Measure of dependence",
         front.measures,
         index=front.measures.index(front.default_measure),
-        format_func=lambda each: REGISTRY[each].symbol,
+        format_func=lambda key: REGISTRY[key].symbol,
         key=Address.MEASURE,
         bind="query-params",
-        help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
+        help="\n".join(f"- {REGISTRY[key].symbol}: {REGISTRY[key].title}" for key in front.measures),
     )
     lam = lam_in_view(fronts[plan.objective], plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
@@ -145,7 +145,7 @@ def _ask_for_objective(trained_for: str) -> str:
         list(OBJECTIVES),
         default=trained_for,
         required=True,
-        format_func=lambda each: OBJECTIVES[each].title,
+        format_func=lambda objective: OBJECTIVES[objective].title,
         key=Address.OBJECTIVE,
         bind="query-params",
     )
@@ -169,9 +169,9 @@ def _show_subject(comparison: Comparison) -> None:
         line += f" These models were trained for {trained.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
-        f"{comparison.called_column(each)}: column {each}"
-        for each in columns
-        if each in comparison.result.names
+        f"{comparison.called_column(column)}: column {column}"
+        for column in columns
+        if column in comparison.result.names
     ]
     st.caption(line, help=safe("; ".join(headers)) or None)
 

@@ -89,7 +89,7 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
         return
     others = list_runs(owner=current_owner()).of(spec.source)
     trained = next(
-        (each for each in others if each.spec.plan.objective == objective and each.available_result), None
+        (other for other in others if other.spec.plan.objective == objective and other.available_result), None
     )
     title = OBJECTIVES[objective].title.lower()
     if trained is not None:
@@ -149,7 +149,7 @@ def _offer_faster_run(run: Run) -> None:
         return
     from fairdash.evaluation.work import work_of_plan
 
-    own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
+    own, whole = (work_of_plan(dataset_of(spec.source), plan).seconds for plan in (quick, spec.plan))
     # The estimate covers all work of the smaller run, because the smaller run can't reuse finished steps of
     # the current run.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
@@ -233,7 +233,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             help="Test the chosen point on rows that no step has used. Only the first test is valid, so "
             "choose the point before you test it.",
         )
-    others = [each for each in openings if each != opening]
+    others = [other for other in openings if other != opening]
     if others:
         with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):

@@ -50,7 +50,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
         "λ of the tariff",
         lams,
         value=lams[len(lams) // 2],
-        format_func=lambda each: f"{each:g}",
+        format_func=lambda lam: f"{lam:g}",
         key=KEY("lam"),
     )
     st.markdown(_answer(comparison, tariffs, lam))
@@ -76,7 +76,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     """State the tariff's error at weight `lam`, how much it exceeds the GLM's error, and the dependence."""
     front, measure = comparison.front, comparison.measure
-    chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
+    chosen, glm = (tariffs[tariffs["lam"] == value].set_index("measure") for value in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
     floor, own = float(chosen["floor"][measure]), float(values[front.error])
     beside = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
@@ -180,10 +180,10 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -
     ]
     columns = {
         "Premiums": [name.capitalize() for name in table.index],
-        f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
+        f"{error} ÷ flat premium's": [fixed(share, 4) for share in table["error"]],
         f"Gap between tenths by {called}": gaps,
         f"{REGISTRY[comparison.measure].symbol} with {called}": links,
-        f"Change by more than {max_change:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
+        f"Change by more than {max_change:g} %": [f"{fixed(100 * share, 1)} %" for share in table["changed"]],
     }
     return pd.DataFrame(columns)
 
@@ -193,7 +193,7 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
-    caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    caps = [f"{fixed(100 * limit, 1)} %" for limit in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
         "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "

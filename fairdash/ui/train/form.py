@@ -75,7 +75,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "What must not depend on the sensitive attribute?",
             list(OBJECTIVES),
             required=True,
-            format_func=lambda each: OBJECTIVES[each].title,
+            format_func=lambda objective: OBJECTIVES[objective].title,
             key=OBJECTIVE,
         )
     )
@@ -83,7 +83,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     methods = st.multiselect(
         "Fair methods",
         methods_for(dataset),
-        format_func=lambda each: METHODS[each].title,
+        format_func=lambda method: METHODS[method].title,
         key=METHOD,
         placeholder="Choose at least one",
     )
@@ -170,7 +170,7 @@ def ask_for_split(dataset: Dataset) -> str:
     split = st.selectbox(
         "Choose test rows",
         kinds,
-        format_func=lambda each: SPLITS[each].title.lower(),
+        format_func=lambda kind: SPLITS[kind].title.lower(),
         # The key contains group and time, so that a choice for one table does not apply to another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
@@ -229,9 +229,9 @@ def ask_for_loss(dataset: Dataset) -> str:
     loss = st.selectbox(
         "Measure of accuracy (loss)",
         suitable,
-        format_func=lambda each: LOSSES[each].title,
+        format_func=lambda loss: LOSSES[loss].title,
         key=LOSS,
-        help="\n".join(f"- {LOSSES[each].title}: {LOSSES[each].meaning}" for each in suitable),
+        help="\n".join(f"- {LOSSES[loss].title}: {LOSSES[loss].meaning}" for loss in suitable),
     )
     if why and loss == suggested:
         st.caption(f"{LOSSES[loss].title}, as {why}.")
@@ -283,7 +283,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             list(ARCHITECTURES).index(default.architecture),
             key=key("architecture"),
             format_func=lambda name: ARCHITECTURES[name].title,
-            help="  \n".join(f"{each.title}: {each.meaning}" for each in ARCHITECTURES.values()),
+            help="  \n".join(f"{kind.title}: {kind.meaning}" for kind in ARCHITECTURES.values()),
         )
         columns = st.columns(3)
         widths = {

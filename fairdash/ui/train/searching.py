@@ -106,12 +106,12 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         percent = left.number_input("Percent above the standard model's error", 0.0, 1000.0, 10.0)
         measure, at_most = "", percent / 100
     else:
-        fit = [each.id for each in REGISTRY.values() if each.quick and not each.discrete]
+        fit = [measure.id for measure in REGISTRY.values() if measure.quick and not measure.discrete]
         measure = left.selectbox(
             "Measure of dependence",
             fit,
             index=fit.index(DEFAULT_MEASURE),
-            format_func=lambda each: REGISTRY[each].title,
+            format_func=lambda measure: REGISTRY[measure].title,
             key=KEY("target-measure"),
         )
         start = 0.05 if kind == EXCESS else 0.15

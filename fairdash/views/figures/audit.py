@@ -57,7 +57,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
         return None
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
-    words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
+    words = {key: getattr(one, key).format(**known) for key in ("title", "subtitle", "x", "y")}
     # The figure of classes has neither a band nor tails, so its subtitle must not mention them.
     of_classes = "class" in table and one.x == "{sensitive}"
     for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
@@ -70,7 +70,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     if of_classes:
         where = next(column for column in ("at", "s_low", "low") if column in table)
         names = table.drop_duplicates(where)
-        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
+        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(name) for name in names["class"]])
     return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
 
 

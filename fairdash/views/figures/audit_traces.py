@@ -103,7 +103,7 @@ def _points(
     if points.empty:
         return
     known = points[["value", "low", "high"]]
-    bars = limits(*(known[each] for each in known), colour=colour)
+    bars = limits(*(known[name] for name in known), colour=colour)
     hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
     look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
     figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
@@ -116,7 +116,7 @@ def intervals(
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = {
-            each: scale * table[name] for each, name in zip(("value", "low", "high"), columns, strict=True)
+            key: scale * table[name] for key, name in zip(("value", "low", "high"), columns, strict=True)
         }
         points = pd.DataFrame(known | {"at": table[at] if at else _middle(table)})
         series = table["base"] if "base" in table else pd.Series("", index=table.index)
@@ -147,13 +147,13 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> 
     ranges = (
         table["class"]
         if "class" in table
-        else [f"{each.s_low:,.4g} to {each.s_high:,.4g}" for each in table.itertuples()]
+        else [f"{row.s_low:,.4g} to {row.s_high:,.4g}" for row in table.itertuples()]
     )
     labels = [
         escaped(f"{of_s} · {each.column} {each.level}"[:60])
         for of_s, each in zip(ranges, table.itertuples(), strict=True)
     ]
-    bars = limits(*(known[each] for each in known), colour=theme.chosen)
+    bars = limits(*(known[name] for name in known), colour=theme.chosen)
     look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
     figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
     figure.update_yaxes(autorange="reversed", ticks="")
@@ -170,7 +170,7 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
             y=labels(table),
             orientation="h",
             marker={"color": theme.chosen, "opacity": 0.75},
-            error_x=limits(*(known[each] for each in known), colour=theme.text),
+            error_x=limits(*(known[name] for name in known), colour=theme.text),
             **said(hover),
         )
         figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -190,7 +190,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
         y=labels,
         orientation="h",
         marker={"color": theme.chosen, "opacity": 0.75},
-        error_x=limits(*(known[each] for each in known), colour=theme.text),
+        error_x=limits(*(known[name] for name in known), colour=theme.text),
         **said("%{y}: %{x:,.4g}"),
     )
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -229,19 +229,19 @@ def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
         _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
     if of_classes:
-        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(label) for label in ticks["band"]])
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure)
 
 
 def features(table: pd.DataFrame) -> list[str]:
-    return [escaped(short(each)) for each in table["feature"]]
+    return [escaped(short(feature)) for feature in table["feature"]]
 
 
 def measures(table: pd.DataFrame) -> list[str]:
     """Return display names of measures: words for the gap and its components, ids for all other measures."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
-    names = (each.partition("_s10") for each in table["measure"])
+    names = (measure.partition("_s10") for measure in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
     return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
 
@@ -255,7 +255,7 @@ def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> N
         "cmin": -most,
         "cmax": most,
         "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
-        "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
+        "line": {"width": [2.0 if is_clear else 0.0 for is_clear in clear], "color": theme.text},
     }
     cells = dots(
         _middle(table, "s_"),

@@ -83,7 +83,7 @@ def link_figure(
     """
     shown = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
-    y_range = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
+    y_range = _room(y, pd.concat([profile[column] for column in ("mean", "low", "high")]), 0.6)
     beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
     rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
     weighted = ", by exposure," if by_exposure else ""
@@ -158,7 +158,7 @@ def proxies_figure(
     details = ["the noise floor is still being computed"] * len(shown)
     if known:
         carries = shown["p_corrected"] <= 0.05
-        colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
+        colours = [theme.chosen if has_link else faded(theme.chosen, 0.35) for has_link in carries]
         details = [
             f"below {q95:.2f} in 95 % of cases if independent; {p_equals(p)}, corrected for {len(features)} "
             "features"

@@ -105,15 +105,15 @@ def front_without_marks(
     )
     place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     trained = trained_points(test, standard_of=method)
-    tables_of_paths = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
-    best = pareto_efficient(*(each["value"] for each in tables_of_paths))
+    tables_of_paths = (of_measure(trained, name) for name in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(rows["value"] for rows in tables_of_paths))
     trained, test, single = map(place, (trained, test, single))
     trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     path_rows = test[test["method"] == method]
-    besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
-    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(path_rows))])
-    axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
+    besides = [place(table) for table in (references, baselines) if table is not None and len(table)]
+    heights = pd.concat([table["y"] for table in (test, *_ends_of_bars(path_rows))])
+    axes = fit_axes(figure, pd.concat([table["x"] for table in (test, *besides)]), heights)
     words = _names_of_paths(test, theme)
     for table in besides:
         for trace, name in _other_prices(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
@@ -128,12 +128,12 @@ def front_without_marks(
         text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
     # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
-    words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
+    words.sort(key=lambda label: label.x if label.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
     paths = {id: rows.sort_values("lam") for id, rows in test.groupby("method", sort=False)}
     points = {id: trained[trained["method"] == id] for id in paths}
-    for k, other in enumerate(each for each in paths if each != method):
+    for k, other in enumerate(path for path in paths if path != method):
         look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
         look |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
         figure.add_traces(_path(paths[other], points[other], **look))
@@ -142,7 +142,7 @@ def front_without_marks(
     figure.add_traces(_path(paths[method], points[method], **look))
     # with_marks places the labels, because their positions depend on the marks.
     path = path_rows[["x", "y"]].to_numpy().tolist()
-    return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
+    return figure.update_layout(meta={"labels": [asdict(label) for label in words], "path": path})
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
@@ -160,7 +160,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     layout = dict(base["layout"])
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
     words = layout.pop("meta")
-    labels = [*marks, *(Label(**each) for each in words["labels"])]
+    labels = [*marks, *(Label(**label) for label in words["labels"])]
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
     notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
@@ -207,7 +207,7 @@ def runs_front_figure(
         shown.append(own)
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)
-    axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
+    axes = fit_axes(figure, table["x"], pd.concat([table["y"] for table in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
     # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
     floor = floor_rect(0, float(table["edge"].min()), theme)
@@ -218,7 +218,7 @@ def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
     """Return a row per model: the measure's columns, x, y, the standard error of y, and the error as text."""
-    across, errors = (of_measure(frame, each) for each in (measure, error))
+    across, errors = (of_measure(frame, name) for name in (measure, error))
     points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 

@@ -84,7 +84,7 @@ def profile_figure(
             "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
             "<br>%{customdata[2]:.0f} test rows",
         )
-        traces.append(means | ({"text": [escaped(each) for each in cells]} if cells else {}))
+        traces.append(means | ({"text": [escaped(cell) for cell in cells]} if cells else {}))
     # The reference line's label is in that half of the plot in which the standard model is further from the
     # line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
@@ -121,7 +121,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 def _cell_ticks(count: int) -> dict[str, Any]:
     """Return at most eight ticks at whole numbers, for combinations of attributes numbered from 0."""
     numbers = list(range(0, count, math.ceil(count / 8)))
-    ticks = {"tickvals": numbers, "ticktext": [str(each) for each in numbers]}
+    ticks = {"tickvals": numbers, "ticktext": [str(number) for number in numbers]}
     return ticks | {"range": [-0.5, count - 0.5]}
 
 
@@ -278,7 +278,7 @@ def transfers_figure(
     y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
-    called = [escaped(each) if are_cells else f"{escaped(name)} {each}" for each in groups]
+    called = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
     places, heads = np.arange(len(moved)), moved["per_head"]
     largest = float(heads.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0

@@ -116,7 +116,7 @@ def placed(
 
     def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
         """Return the cost of each possible position of label k, given the positions of the other labels."""
-        others = [(each, j) for each, j in positions.items() if each != k]
+        others = [(other, j) for other, j in positions.items() if other != k]
         beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
         lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
         cost: Array = own_costs[k] + _COST_OF_OVERLAP * beside.max(axis=1)
@@ -135,14 +135,14 @@ def placed(
                 positions[k] = int(cost.argmin())
                 if cost.min() >= (crossed or _COST_OF_OVERLAP) and without_room < 0:
                     without_room = k
-            each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
-            if sum(each) < best[0]:
-                best = (sum(each), positions)
+            cost_of_label = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
+            if sum(cost_of_label) < best[0]:
+                best = (sum(cost_of_label), positions)
             if without_room < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
             order = [without_room, *(k for k in order if k != without_room)]
-        if max(each) < _COST_OF_CROSSING:
+        if max(cost_of_label) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 

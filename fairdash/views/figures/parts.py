@@ -37,12 +37,12 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
     def listed(value: Any) -> Any:
         if isinstance(value, dict) and "bdata" in value:
             flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            shape = [int(each) for each in str(value.get("shape", flat.size)).split(",")]
+            shape = [int(length) for length in str(value.get("shape", flat.size)).split(",")]
             return lists(flat.reshape(shape), digits=digits)
         if isinstance(value, dict):
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
-            return [listed(each) for each in value]
+            return [listed(item) for item in value]
         # JSON can't represent NaN and infinity.
         return None if isinstance(value, float) and value != value else value
 
@@ -112,7 +112,7 @@ def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **l
 
 def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
     """Return error bars around points, from the lower to the upper limits."""
-    value, low, high = (np.asarray(each, dtype=float) for each in (value, low, high))
+    value, low, high = (np.asarray(numbers, dtype=float) for numbers in (value, low, high))
     return errors(high - value, below=value - low, colour=colour, **look)
 
 
@@ -120,7 +120,7 @@ def band(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
 ) -> Values:
     """Return the area between two lines, which shows an interval around a line of this colour."""
-    x, low, high = (np.asarray(each) for each in (x, low, high))
+    x, low, high = (np.asarray(numbers) for numbers in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
     # Without this mode, plotly would draw dots on the edges of a band that has few groups.

@@ -79,7 +79,7 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
 
 def _turned_height(names: Sequence[str]) -> int:
     """Return the height in pixels that rotated names on the x-axis need; 0 if they fit without rotation."""
-    longest = max((len(_words(each)) for each in names), default=0) * _LETTER
+    longest = max((len(_words(name)) for name in names), default=0) * _LETTER
     return longest if longest * len(names) > _ROOM else 0
 
 
@@ -93,7 +93,7 @@ def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -
 
 def _draw_trace(axes: Axes, trace: dict[str, Any], places: dict[str, int]) -> None:
     x = np.asarray(trace["x"], dtype=float)
-    y = np.array([places[str(each)] for each in trace["y"]] if places else trace["y"], dtype=float)
+    y = np.array([places[str(level)] for level in trace["y"]] if places else trace["y"], dtype=float)
     marker = trace.get("marker", {})
     if trace["type"] == "bar":
         axes.barh(y, x, color=_colour(marker["color"]), alpha=marker.get("opacity", 1), height=0.6)
@@ -169,14 +169,14 @@ def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> Non
         set_label(_words(options.get("title", {}).get("text") or ""))
         if "tickvals" in options:
             axis.set_ticks(
-                np.asarray(options["tickvals"], dtype=float), [_words(each) for each in options["ticktext"]]
+                np.asarray(options["tickvals"], dtype=float), [_words(label) for label in options["ticktext"]]
             )
         elif str(options.get("tickformat", "")).endswith("%"):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         else:
             axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))
     if places:
-        axes.set_yticks(list(places.values()), [_words(each) for each in places])
+        axes.set_yticks(list(places.values()), [_words(name) for name in places])
         axes.invert_yaxis()
     if layout.get("xaxis", {}).get("autorange") == "reversed":
         axes.invert_xaxis()
@@ -191,8 +191,8 @@ def _colour(text: str) -> Any:
     """Return a plotly colour, such as “rgba(1,2,3,0.5)”, in a format of matplotlib."""
     if not text.startswith("rgba"):
         return text
-    *rgb, opacity = (float(each) for each in text[5:-1].split(","))
-    return (*(each / 255 for each in rgb), opacity)
+    *rgb, opacity = (float(number) for number in text[5:-1].split(","))
+    return (*(number / 255 for number in rgb), opacity)
 
 
 def _words(text: str) -> str:

@@ -244,8 +244,8 @@ class Comparison:
         own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
-        within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))
-        return next((each for each in within if not self.has_link(each)), None)
+        within = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
+        return next((point for point in within if not self.has_link(point)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
         """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the mean."""

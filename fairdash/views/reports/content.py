@@ -79,9 +79,9 @@ def measures(comparison: Comparison) -> dict[str, str]:
     """Return an explanation of each measure in the report, by the measure's name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
-        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. This measure misleads in this "
-        f"case: {each.fails_when} Source: {each.source}."
-        for each in entries
+        tables.in_full(entry): f"0 means: {entry.zero}. 1 means: {entry.one}. This measure misleads in this "
+        f"case: {entry.fails_when} Source: {entry.source}."
+        for entry in entries
     }
 
 
@@ -215,7 +215,7 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
         **_tuned_settings(comparison),
         "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
         "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
-        "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
+        "Trained with": ", ".join(" ".join(pair) for pair in result.versions.items()) or "not kept",
     }
 
 
@@ -288,5 +288,5 @@ def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Datas
 
 def _setting(value: object) -> str:
     if isinstance(value, list):
-        return "–".join(str(each) for each in value)
+        return "–".join(str(item) for item in value)
     return "none" if value is None else str(value)

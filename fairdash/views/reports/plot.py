@@ -82,7 +82,7 @@ def front(
     first = str(result.sensitive.columns[0])
     frames = _of_all_columns(result.frames, first)
     if together and (frames[result.objective]["column"] == first).any():
-        paths, baselines = (_of_all_columns(each, first) for each in (result.paths, result.baselines))
+        paths, baselines = (_of_all_columns(table, first) for table in (result.paths, result.baselines))
         both = replace(result, frames=frames, paths=paths, baselines=baselines)
         seen = _compared(both, method, 0.0, None)
         seen_front = replace(seen.front, sensitive="the sensitive attribute")
@@ -187,10 +187,10 @@ def _compared(
     result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
 ) -> Comparison:
     """Compare a model, by default of the first fair method, with the standard model."""
-    fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
+    fair = {method: method for method in result.sweep.methods if method != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
     trained = result.members.loc[result.members["method"] == method, "lam"]
-    lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
+    lams = {f"{value:g}": float(value) for value in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
         # A sweep with only the standard model has no slider positions, so the standard model is made the only
@@ -220,5 +220,5 @@ def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, 
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:
-    names = {each: each for each in columns}
+    names = {column: column for column in columns}
     return get_entry(names, next(iter(names)) if column is None else column, option="sensitive column")

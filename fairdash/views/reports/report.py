@@ -96,7 +96,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
     ]
     if content.has_groups(comparison):
         concerned = []
-        for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
+        for objective in sorted(comparison.fronts, key=lambda name: name != comparison.objective):
             concerned += [
                 pictures.profile(comparison, objective=objective, theme=LIGHT),
                 tables.profile(comparison, objective),

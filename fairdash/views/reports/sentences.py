@@ -109,7 +109,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
         tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)],
         front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)],
     )
-    test, own = (each.pivot(index="split", columns="measure", values="value") for each in rows)
+    test, own = (table.pivot(index="split", columns="measure", values="value") for table in rows)
     unit = float(test[error].mean())
     less = ((test[error] - own[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
@@ -244,7 +244,7 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
         before, after = (comparison.mean("rmse", point) for point in (a, b))
         return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     before, after = (comparison.mean(front.error, point) for point in (a, b))
-    old, new = (f"{number(100 * each)} %" for each in (before, after))
+    old, new = (f"{number(100 * share)} %" for share in (before, after))
     of_that = "of the deviance of predicting the average"
     if old == new:
         return f"the deviance stays at {new} {of_that}"
@@ -384,10 +384,10 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
             f"these rows had already been used for another point (opening number {opening.number})."
         ]
     figures = [
-        f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
-        f"(noise floor {number(each.floor)}; if the two are independent, the value is below "
-        f"{number(each.floor_q95)} in 95 % of cases)"
-        for each in opening.links
+        f"{REGISTRY[opening.measure].symbol} with {names.get(link.column, link.column)} {number(link.value)} "
+        f"(noise floor {number(link.floor)}; if the two are independent, the value is below "
+        f"{number(link.floor_q95)} in 95 % of cases)"
+        for link in opening.links
     ]
     figures.append(
         f"the error is {number(100 * opening.error)} % of that of predicting these rows' average (standard "
@@ -406,7 +406,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
 
 def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
     """Return a paragraph per test on holdout rows, by time, and a sentence on the number of tests."""
-    paragraphs = [of_opening(each, times=1, names=names) for each in openings]
+    paragraphs = [of_opening(record, times=1, names=names) for record in openings]
     if len(openings) > 1:
         paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
     return [" ".join(lines) for lines in paragraphs]
@@ -444,5 +444,5 @@ def refit_includes(n: int) -> str:
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """Return the result of the test of the point in view on holdout rows; None if nobody has tested it."""
-    matching = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
+    matching = (record for record in openings if record.is_of(comparison.b, objective=comparison.objective))
     return next(matching, None)

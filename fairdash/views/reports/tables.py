@@ -76,7 +76,7 @@ def trained(comparison: Comparison, method: str) -> Table:
     """Tabulate the trained models of a method, and whether each of them is dominated by another model."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
-    errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
+    errors, own = (of_measure(others, name) for name in (front.error, comparison.measure))
     best = pareto_efficient(errors["value"], own["value"])
     columns = {
         "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
@@ -99,7 +99,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     """Tabulate every trained model with unformatted means over the splits, on test rows."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
-    errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
+    errors, own = (of_measure(table, name) for name in (front.error, comparison.measure))
     shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
     shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
     shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
@@ -164,7 +164,7 @@ def hypervolumes(comparison: Comparison) -> Table:
         path = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
         shares = []
         for _, split in path.groupby("split"):
-            errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
+            errors, values = (of_measure(split, name) for name in (front.error, comparison.measure))
             worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
             if worst > 0:
                 corner = (1.0 + 1e-12, worst * (1 + 1e-12))
@@ -261,7 +261,7 @@ def spread(comparison: Comparison) -> Table:
 def objectives(comparison: Comparison) -> Table:
     """Tabulate the dependence of A's and B's predictions and residuals."""
     objectives = [OBJECTIVES[objective] for objective in comparison.fronts]
-    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in objectives]}
+    columns = {"Objective": [f"{objective.title} ({objective.audited}s)" for objective in objectives]}
     for point in comparison.points:
         figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
         rows = [(figure, comparison.measure) for figure in figures]
@@ -347,7 +347,7 @@ def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
     """Format a noise floor's average and 95 % quantile with the digits of the value; "–" for an error."""
     if not np.isfinite(figure.floor):
         return "–"
-    mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
+    mean, edge = (_rounded(amount, figure.se) for amount in (figure.floor, figure.edge))
     return _with_unit(f"{mean} ({edge})", measure, comparison)
 
 

@@ -158,11 +158,13 @@ def _rules() -> Iterator[Rule]:
         content = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             headings = tuple(
-                Heading(**{**each, "shows": tuple(each["shows"]), "blanks": tuple(each["blanks"])})
-                for each in row.pop("heading", [])
+                Heading(**{**part, "shows": tuple(part["shows"]), "blanks": tuple(part["blanks"])})
+                for part in row.pop("heading", [])
             )
-            shows = tuple(row.pop("shows", [])) or tuple(part for each in headings for part in each.shows)
-            cannot = tuple(with_abilities(each) for each in row.pop("cannot"))
+            shows = tuple(row.pop("shows", [])) or tuple(
+                part for heading in headings for part in heading.shows
+            )
+            cannot = tuple(with_abilities(row_of_ability) for row_of_ability in row.pop("cannot"))
             yield Rule(
                 **row | {"sources": tuple(row["sources"])}, cannot=cannot, shows=shows, headings=headings
             )
