@@ -73,15 +73,15 @@ class Problem:
     fixes: tuple[Fix, ...] = ()
 
     def __str__(self) -> str:
-        what = self.what.rstrip(".")
+        problem = self.what.rstrip(".")
         if self.column is None:
-            first = what.partition(" ")[0]
+            first = problem.partition(" ")[0]
             # File names and addresses keep their capitalisation.
-            what = what[:1].upper() + what[1:] if first.isalpha() else what
+            problem = problem[:1].upper() + problem[1:] if first.isalpha() else problem
         else:
             noun = "Option" if self.is_option else "Column"
-            what = f"{noun} “{self.column}”: {what[:1].lower()}{what[1:]}"
-        return f"{what}{_extent(self.lines, self.count)}. {self.hint}"
+            problem = f"{noun} “{self.column}”: {problem[:1].lower()}{problem[1:]}"
+        return f"{problem}{_extent(self.lines, self.count)}. {self.hint}"
 
 
 def _extent(lines: Sequence[int], count: int | None) -> str:
@@ -229,10 +229,10 @@ def trace_of(error: BaseException) -> str:
     visited: set[int] = set()
     while link is not None and id(link) not in visited:
         visited.add(id(link))
-        places = [
-            f"  {place.filename}:{place.lineno} in {place.name}"
-            for place in traceback.extract_tb(link.__traceback__)
+        frames = [
+            f"  {frame.filename}:{frame.lineno} in {frame.name}"
+            for frame in traceback.extract_tb(link.__traceback__)
         ]
-        parts.append("\n".join([f"{type(link).__module__}.{type(link).__qualname__}", *places]))
+        parts.append("\n".join([f"{type(link).__module__}.{type(link).__qualname__}", *frames]))
         link = link.__cause__ or link.__context__
     return "\nafter ".join(parts)

@@ -136,11 +136,11 @@ class StackedMLP(nn.Module):
         self.widths = tuple(widths)
         self.activation = unit = ACTIVATIONS[activation]
         # All models of a split have the same seed, so each seed is drawn only once.
-        drawn = {
+        initial = {
             seed: _initial_layers(self.widths, seed, unit, first_layer_gain, first_bias_spread)
             for seed in set(seeds)
         }
-        members = [drawn[seed] for seed in seeds]
+        members = [initial[seed] for seed in seeds]
         self.weights = nn.ParameterList(
             torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
         )

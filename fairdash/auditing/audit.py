@@ -243,8 +243,8 @@ def carry_out(
     tell("Reading the rows", 0.0)
     unfiltered_frame = frame
     frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
-    frame, drawn = _sample_rows(frame, plan)
-    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
+    frame, sample_note = _sample_rows(frame, plan)
+    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *sample_note, *frame_notes))
     firsts, seconds = [], []
     for data in audited_data:
         pair = data.on("candidate") if has_second_price else data

@@ -70,8 +70,8 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
             "Give every column a unique name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    known = () if columns.known_class is None else (columns.known_class,)
-    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
+    known_class = () if columns.known_class is None else (columns.known_class,)
+    others = (*columns.controls, *columns.totals, *columns.probabilities, *known_class)
     for name in (*roles.values(), *others, *(columns.features or ())):
         get_entry(columns_by_text, name, option="column")
     checks = Checks(OptionError)
@@ -79,8 +79,8 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 
     def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
         role = seen.get(name, "")
-        what = f"The column “{name}” is the {role.replace('_', ' ')} already"
-        checks.require(role in ("", but), option, what, hint)
+        problem = f"The column “{name}” is the {role.replace('_', ' ')} already"
+        checks.require(role in ("", but), option, problem, hint)
 
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
@@ -95,9 +95,9 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     if columns.coverage is not None:
         is_feature = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
         is_available = columns.coverage in columns_by_text and columns.coverage not in seen
-        what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
+        problem, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(
-            is_feature and (is_available or columns.coverage in columns.controls), "coverage", what, hint
+            is_feature and (is_available or columns.coverage in columns.controls), "coverage", problem, hint
         )
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
     hint = "Name the exposure. Only price, outcome, expected cost and candidate can be totals."
@@ -148,15 +148,15 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         if role == "sensitive" and as_classes(column) is not None:
             continue
         if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
-            what = "the column does not hold numbers only"
+            problem = "the column does not hold numbers only"
             hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
-            problems.append(Problem(what=what, hint=hint, column=name))
+            problems.append(Problem(what=problem, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
         infinite = "numbers that are infinite", "Correct these cells or empty them."
         below = "an exposure below zero", "Correct these cells or leave the rows out."
         large = "its numbers are too large to compute with", "Express the column in a larger unit."
-        for wrong, (what, hint) in (
+        for wrong, (problem, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
             (np.isfinite(values) & (np.abs(values) > MAX_MAGNITUDE**0.5), large),
@@ -164,7 +164,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             if wrong.any():
                 lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
                 problems.append(
-                    Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
+                    Problem(what=problem, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
                 )
     if problems:
         raise DataError(*problems)
@@ -173,33 +173,33 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
     """Raise an error for values that can't be audited; `numbers` maps roles to (n,) arrays."""
     checks = Checks(DataError)
-    known = {role: np.nan_to_num(values) for role, values in numbers.items()}
+    finite = {role: np.nan_to_num(values) for role, values in numbers.items()}
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     for role in ("price", "candidate"):
         if role in numbers:
-            mean, size = float(weight @ known[role]), float(weight @ np.abs(known[role]))
-            what = "the column's mean must be above zero, because gaps are shares of the mean"
-            checks.require(mean > 0, getattr(columns, role), what, hint)
-            what = (
+            mean, size = float(weight @ finite[role]), float(weight @ np.abs(finite[role]))
+            problem = "the column's mean must be above zero, because gaps are shares of the mean"
+            checks.require(mean > 0, getattr(columns, role), problem, hint)
+            problem = (
                 "the column's mean is almost zero compared with its values, and gaps are shares of the mean"
             )
-            checks.require(mean <= 0 or mean >= MIN_MEAN * size, getattr(columns, role), what, hint)
-    what, hint = "the column has the same value in every row", "Choose a column with several values."
-    checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
+            checks.require(mean <= 0 or mean >= MIN_MEAN * size, getattr(columns, role), problem, hint)
+    problem, hint = "the column has the same value in every row", "Choose a column with several values."
+    checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, problem, hint)
     for role in ("outcome", "expected_cost"):
         if role in numbers:
-            what = "the column adds up to 0 or less, so the price can't be compared with it"
+            problem = "the column adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
-            adds_up, n_costs = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
-            checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"the column is nonzero in only {counted(n_costs, 'row')}, too few for cross-fitting"
-            checks.require(not adds_up or n_costs >= _MIN_COSTS, getattr(columns, role), what, hint)
+            adds_up, n_costs = float(weight @ finite[role]) > 0, int((finite[role] != 0).sum())
+            checks.require(adds_up, getattr(columns, role), problem, hint)
+            problem = f"the column is nonzero in only {counted(n_costs, 'row')}, too few for cross-fitting"
+            checks.require(not adds_up or n_costs >= _MIN_COSTS, getattr(columns, role), problem, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"the column is a linear function of “{getattr(columns, role)}” in every row"
             hint = "Choose an outcome that is known only after pricing, such as claims, or no outcome."
-            both = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
-            is_copy = _is_linear_in(numbers["outcome"][both], numbers[role][both])
+            is_finite = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
+            is_copy = _is_linear_in(numbers["outcome"][is_finite], numbers[role][is_finite])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
     checks.finish()
 
@@ -283,7 +283,7 @@ def probabilities_of(
             )
         )
     p, names = p[rows], class_names(chosen)
-    known = np.full(len(p), -1, dtype=np.intp)
+    codes = np.full(len(p), -1, dtype=np.intp)
     if columns.known_class is not None:
         labels_given = frame.loc[rows, columns.known_class]
         labels = labels_given.astype(object).where(labels_given.notna(), "").astype(str)
@@ -296,8 +296,8 @@ def probabilities_of(
                 f"The known classes are {few(names)}. Empty cells count as unknown classes.",
                 column=columns.known_class,
             )
-        known = labels.map(code_of_label).to_numpy().astype(np.intp)
-    return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), known
+        codes = labels.map(code_of_label).to_numpy().astype(np.intp)
+    return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), codes
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
@@ -332,8 +332,8 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
 
 
 def _are_counts(cost: Array) -> bool:
-    known = cost[np.isfinite(cost)]
-    return bool(known.max() <= _MAX_CLAIMS and np.allclose(known, np.round(known), rtol=0, atol=1e-9))
+    finite = cost[np.isfinite(cost)]
+    return bool(finite.max() <= _MAX_CLAIMS and np.allclose(finite, np.round(finite), rtol=0, atol=1e-9))
 
 
 def _in_per_cent(share: float) -> str:
@@ -382,9 +382,9 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 def _sum_tolerance(p: Array) -> float:
     """Return how far the sum of a row of `p`, (n, k), may differ from 1 because its cells are rounded."""
-    known = p[np.isfinite(p)]
+    finite = p[np.isfinite(p)]
     rounding = next(
-        (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
+        (10.0**-d for d in (1, 2, 3, 4) if np.allclose(finite * 10**d, np.rint(finite * 10**d))), 0.0
     )
     return max(OFF_ONE, rounding * p.shape[1] / 2 if rounding < 0.1 else 0.0) + 1e-9
 

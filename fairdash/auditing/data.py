@@ -161,12 +161,14 @@ class AuditData:
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
-        known = self.roles | {cost if role == "cost" else role for role in roles}
-        if known not in self._parts:
-            table = self.table.on(known)
+        roles_used = self.roles | {cost if role == "cost" else role for role in roles}
+        if roles_used not in self._parts:
+            table = self.table.on(roles_used)
             same = table is self.table
-            self._parts[known] = self if same else replace(self, table=table, roles=known, _parts={})
-        return self._parts[known]
+            self._parts[roles_used] = (
+                self if same else replace(self, table=table, roles=roles_used, _parts={})
+            )
+        return self._parts[roles_used]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
         """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""

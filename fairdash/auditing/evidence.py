@@ -132,13 +132,13 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     StorageError
         The path has no plan, or fairdash can't read the plan.
     """
-    place = Path(path)
-    with _errors_of_reading(place, "plan"):
-        text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _read_limited(place)
+    file_path = Path(path)
+    with _errors_of_reading(file_path, "plan"):
+        text = read_part(file_path, PLAN) if file_path.suffix.lower() == ".zip" else _read_limited(file_path)
         return read_plan_file(text, max_bytes=LARGEST)
 
 
-def read_part(place: Path, name: str) -> bytes:
+def read_part(zip_path: Path, name: str) -> bytes:
     """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and check it by the plan's hash.
 
     Raises
@@ -146,20 +146,20 @@ def read_part(place: Path, name: str) -> bytes:
     StorageError
         The file is missing, too large, or does not match its hash.
     """
-    with _errors_of_reading(place):
-        files = unpack(_read_limited(place), PLAN, name, largest=LARGEST)
+    with _errors_of_reading(zip_path):
+        files = unpack(_read_limited(zip_path), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
             plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
             if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
-                    f"{name} in {place} does not match its plan.json",
+                    f"{name} in {zip_path} does not match its plan.json",
                     "It was altered. Use the original zip file.",
                 )
         return files[name]
 
 
-def _read_limited(place: Path) -> bytes:
-    with place.open("rb") as file:
+def _read_limited(zip_path: Path) -> bytes:
+    with zip_path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise ValueError
@@ -167,7 +167,7 @@ def _read_limited(place: Path) -> bytes:
 
 
 @contextmanager
-def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
+def _errors_of_reading(zip_path: Path, file_kind: str = "audit") -> Iterator[None]:
     """Convert any error that a foreign or altered file causes into a StorageError."""
     try:
         yield
@@ -175,7 +175,7 @@ def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError.of(
-            f"The {what} in {place} can't be read",
+            f"The {file_kind} in {zip_path} can't be read",
             "The zip file is damaged or from another version. Create it again.",
         ) from error
 
@@ -233,14 +233,14 @@ class AuditResult(Findings):
         StorageError
             The path can't be written.
         """
-        place = Path(path)
-        hint = f"Choose a path other than {place}."
-        if place.suffix.lower() == ".zip":
-            write_whole(place, self.to_zip(), hint=hint)
-            return place
+        file_path = Path(path)
+        hint = f"Choose a path other than {file_path}."
+        if file_path.suffix.lower() == ".zip":
+            write_whole(file_path, self.to_zip(), hint=hint)
+            return file_path
         for name, content in self.files().items():
-            write_whole(place / name, content, hint=hint)
-        return place
+            write_whole(file_path / name, content, hint=hint)
+        return file_path
 
     def to_zip(self) -> bytes:
         """Return the evidence as one reproducible zip: report, answers, tables and plan."""
@@ -255,9 +255,9 @@ class AuditResult(Findings):
         StorageError
             The path contains no audit, or fairdash can't read it.
         """
-        place = Path(path)
-        with _errors_of_reading(place):
-            return cls._of(read_content(_content_in(place), max_bytes=LARGEST))
+        file_path = Path(path)
+        with _errors_of_reading(file_path):
+            return cls._of(read_content(_content_in(file_path), max_bytes=LARGEST))
 
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
@@ -282,5 +282,5 @@ class AuditResult(Findings):
         )
 
 
-def _content_in(place: Path) -> bytes:
-    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()
+def _content_in(path: Path) -> bytes:
+    return read_part(path, CONTENT) if path.suffix.lower() == ".zip" else (path / CONTENT).read_bytes()

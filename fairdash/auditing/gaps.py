@@ -150,14 +150,14 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     inside the range, so the band does not contain the jump (docs/audit.md has the measurements).
     """
     values, covariance = curve.values, curve.covariance
-    drawn = _draw(covariance, random_state)
+    draws = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
     min_error = _min_standard_error(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
     error = np.sqrt(np.maximum(spread, min_error**2))
     difference = values[first] - values[second]
-    drawn_errors = drawn[:, first] - drawn[:, second]
+    drawn_errors = draws[:, first] - draws[:, second]
     scale, freedom = _scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
     errors = error
     if scale.shape[0] > 1:
@@ -169,14 +169,14 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     one_sided, two_sided = (stdtrit(freedom, 1 - level) * error for level in (LEVEL, LEVEL / 2))
     limits_without_gap = (np.abs(drawn_errors) + one_sided).max(axis=1)
     points = np.maximum(curve.standard_errors * scale, min_error)
-    band_factor = float(np.quantile(np.abs(drawn / points).max(axis=1), 0.95))
+    band_factor = float(np.quantile(np.abs(draws / points).max(axis=1), 0.95))
     gap = Gap(
         value=float(np.ptp(values)),
         ci_low=pairs.lower(LEVEL / 2),
         ci_high=float((size + two_sided).max()),
         lower=pairs.lower(LEVEL),
         upper=float((size + one_sided).max()),
-        floor=float(np.ptp(drawn, axis=1).mean()),
+        floor=float(np.ptp(draws, axis=1).mean()),
         p_value=p_of_flat(curve, random_state=random_state),
         p_below=float(stdtr(freedom, (size - delta) / error).max()),
         p_above=pairs.p_above(delta),
@@ -206,9 +206,9 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     # Without a seed, each curve needs new draws, so this call bypasses the cache.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
-    drawn = counts @ centred
-    error = np.sqrt(np.maximum(counts @ centred**2 - drawn**2 / groups, 1e-300))
-    return _p_from_draws((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
+    draws = counts @ centred
+    error = np.sqrt(np.maximum(counts @ centred**2 - draws**2 / groups, 1e-300))
+    return _p_from_draws((np.abs(draws) / error / discount).max(axis=1), float((t / discount).max()))
 
 
 # An audit tests several curves of the same units, so the draws are cached.
@@ -342,8 +342,8 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 def joint_limit_factor(covariance: Array, random_state: int | None) -> float:
     """Return the factor that multiplies standard errors to give joint 95 % limits; NaN without numbers."""
     _, root = root_of(covariance)
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
-    return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
+    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
+    return float(np.quantile(np.abs(draws).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
 def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> float:
@@ -353,12 +353,12 @@ def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> f
     """
     if parts.shape[1] <= parts.shape[0]:
         return joint_limit_factor(np.asarray((parts.T @ parts).todense()), random_state)
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
+    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
     scale = np.sqrt(np.asarray(parts.multiply(parts).sum(axis=0)).ravel())
     scale[scale == 0] = 1.0
     of_sums, most = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
     for start in range(0, parts.shape[1], _SUMS_PER_BATCH):
-        np.maximum(most, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ drawn).max(axis=0), out=most)
+        np.maximum(most, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ draws).max(axis=0), out=most)
     return float(np.quantile(most, 1 - LEVEL))
 
 
@@ -374,8 +374,8 @@ def _scales(freedom: Array, random_state: int | None) -> Array:
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
     dof = np.where(np.isinf(freedom), 1.0, freedom)
-    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
-    return np.where(np.isinf(freedom), 1.0, drawn)
+    draws = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
+    return np.where(np.isinf(freedom), 1.0, draws)
 
 
 def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
@@ -387,8 +387,8 @@ def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
     return np.divide(squared_sum, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 
-def _p_from_draws(drawn: Array, observed: float) -> float:
-    return float((1 + (drawn >= observed).sum()) / (1 + len(drawn)))
+def _p_from_draws(draws: Array, observed: float) -> float:
+    return float((1 + (draws >= observed).sum()) / (1 + len(draws)))
 
 
 def _in_groups(scores: Rows) -> Array:

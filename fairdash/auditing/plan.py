@@ -392,9 +392,9 @@ class AuditPlan:
         checks = Checks(OptionError)
         check_ranges(type(self), vars(self), checks)
         question = QUESTIONS[primary.question]
-        what = f"{primary.title} can't be the primary criterion without {question.needs}"
+        problem = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
-        checks.require(question.is_answerable(self.columns), "criterion", what, hint)
+        checks.require(question.is_answerable(self.columns), "criterion", problem, hint)
         hint = f"Enter numbers from 1 to {max(QUESTIONS)}, or “all”."
         checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

@@ -351,8 +351,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
-        what = f"The other audit uses “{other}”, this one “{name}”"
-        raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
+        difference = f"The other audit uses “{other}”, this one “{name}”"
+        raise OptionError.of(difference, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
         hint = "Compare audits that measure the sensitive attribute in the same units."
@@ -362,13 +362,13 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     # The sentence describes the point that is furthest from 0 relative to the width of its band.
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
     at = curve.iloc[int(clearness.to_numpy().argmax())]
-    place = (
+    where = (
         f"at {at['class'] if 'class' in at else format(at['at'], ',.4g')}"
         if at["kind"] in ("curve", "level")
         else f"among the rows {at['kind']} the range"
     )
     sentence = (
-        f"{place} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
+        f"{where} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
@@ -419,22 +419,22 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     """Return one row per criterion of each attribute and crossing, and per measure that has an interval in
     both audits."""
     keys = ["value", "low", "high"]
-    both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*keys, *(f"{key}_before" for key in keys)]).reset_index(drop=True)
+    merged = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
+    merged = merged.dropna(subset=[*keys, *(f"{key}_before" for key in keys)]).reset_index(drop=True)
     value, low, high, was, was_low, was_high = (
-        both[f"{key}{which}"] for which in ("", "_before") for key in keys
+        merged[f"{key}{which}"] for which in ("", "_before") for key in keys
     )
     moved = value - was
     columns = {
-        "what": both["what"],
+        "what": merged["what"],
         "before": was,
         "now": value,
         "difference": moved,
         # Each limit of a change combines the lower side of one interval with the upper side of the other.
         "ci_low": moved - np.hypot(value - low, was_high - was),
         "ci_high": moved + np.hypot(high - value, was - was_low),
-        "verdict_before": both["verdict_before"],
-        "verdict_now": both["verdict"],
+        "verdict_before": merged["verdict_before"],
+        "verdict_now": merged["verdict"],
     }
     return pd.DataFrame(columns)
 

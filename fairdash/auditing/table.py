@@ -223,28 +223,28 @@ class AuditTable:
         DataError
             Too few rows remain.
         """
-        known, by = np.ones(self.n, dtype=bool), []
+        mask, by = np.ones(self.n, dtype=bool), []
         for role in _SORT_ROLES:
             values = getattr(self, role)
             if role not in roles or values is None:
                 continue
             if isinstance(values, pd.DataFrame):
                 # A missing cell of a feature is treated as a separate level.
-                known &= role == "features" or values.notna().all(axis=1).to_numpy()
+                mask &= role == "features" or values.notna().all(axis=1).to_numpy()
                 by.append(_hash_of(values) if len(values.columns) else np.zeros(self.n))
             else:
-                known &= np.isfinite(values)
+                mask &= np.isfinite(values)
                 by.append(values)
         order = np.lexsort((self.keys, self.price, *by[::-1], self.first_price, self.weight, self.sensitive))
-        order = order[known[order]]
+        order = order[mask[order]]
         if np.array_equal(order, np.arange(self.n)):
             return self
         count = len(np.unique(self.units[order]))
         if count < FEWEST:
             names = [name for role in _SORT_ROLES if role in roles for name in self.columns.of(role)]
-            what = "rows" if self.columns.groups is None else "groups of rows"
+            unit = "rows" if self.columns.groups is None else "groups of rows"
             raise _too_few_rows(
-                count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
+                count, f"{unit} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
         return replace(
@@ -290,7 +290,7 @@ class AuditTable:
         check_names(frame, columns)
         check_numbers(frame, columns)
         complete, notes = complete_rows(frame, columns)
-        probabilities, known = probabilities_of(frame, columns, complete, notes)
+        probabilities, known_class = probabilities_of(frame, columns, complete, notes)
         used_features, leak_notes = without_leaks(frame, columns, feature_names(frame, columns))
         notes += leak_notes
         features = pd.DataFrame({name: as_feature(frame[name]) for name in used_features}, index=frame.index)
@@ -343,7 +343,7 @@ class AuditTable:
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
         sort_values = pd.concat(
-            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1
+            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known_class)], axis=1
         )
         order = np.lexsort((keys, _hash_of(sort_values), numbers["price"], weight, numbers["sensitive"]))
         seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
@@ -367,7 +367,7 @@ class AuditTable:
             columns=columns,
             notes=tuple(notes),
             probabilities=probabilities.iloc[order].reset_index(drop=True),
-            known=known[order],
+            known=known_class[order],
             classes=classes,
             currency=currency,
             period=period,
@@ -407,8 +407,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     """Limit outcomes (n,) to the cap, and add a note with the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
-    known = np.nan_to_num(outcome)
-    removed = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
+    finite = np.nan_to_num(outcome)
+    removed = float(total @ np.maximum(finite - cap, 0) / max(float(total @ finite), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
         f"removes {percent(removed)} of the column's sum."
@@ -416,9 +416,9 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     return np.minimum(outcome, cap)
 
 
-def _too_few_rows(count: int, what: str, notes: list[str]) -> DataError:
+def _too_few_rows(count: int, unit: str, notes: list[str]) -> DataError:
     """Return the error for too few rows, with the notes on rows left out, which are the usual reason."""
-    sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
+    sentence = " ".join([f"An audit needs {FEWEST} {unit}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 

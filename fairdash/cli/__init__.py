@@ -184,11 +184,11 @@ def _unexpected(error: Exception) -> int:
 def _is_closed(stream: TextIO) -> bool:
     """Return whether the stream is a pipe whose reader has closed it."""
     try:
-        place = stream.fileno()
+        descriptor = stream.fileno()
     except io.UnsupportedOperation:  # The stream is a text in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # Even an empty request reports a closed pipe.
+    poll.register(descriptor, 0)  # Even an empty request reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
@@ -220,9 +220,9 @@ def _execute(words: list[str]) -> int:
 
 
 def _no_command(group: App, rest: list[str]) -> OptionError:
-    what = f"“{rest[0]}” is not a known command" if rest else "Give a command"
-    known = ", ".join(name for name in group if not name.startswith("-"))
-    return OptionError.of(what, f"Choose one of: {known}.")
+    problem = f"“{rest[0]}” is not a known command" if rest else "Give a command"
+    names = ", ".join(name for name in group if not name.startswith("-"))
+    return OptionError.of(problem, f"Choose one of: {names}.")
 
 
 def _words(_: object, tokens: Sequence[Token]) -> list[str]:

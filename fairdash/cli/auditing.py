@@ -320,8 +320,8 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
 
 
 def _rule_in_words(rule: Rule) -> str:
-    what = f"--template {rule.id}" if rule.headings else "No template"
-    return f"{rule.id}: {rule.title} ({rule.version}). Sources looked up on {rule.looked_up}. {what}."
+    option = f"--template {rule.id}" if rule.headings else "No template"
+    return f"{rule.id}: {rule.title} ({rule.version}). Sources looked up on {rule.looked_up}. {option}."
 
 
 def _table(

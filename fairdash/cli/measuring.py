@@ -209,8 +209,8 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
     columns = {values.name: values for values in (*numbers, *also)}.values()
     complete = pd.concat([values.notna() for values in columns], axis=1).all(axis=1)
     if not complete.any():
-        what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
-        raise DataError(Problem(what=what, hint="Choose other columns.", count=len(complete)))
+        problem = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
+        raise DataError(Problem(what=problem, hint="Choose other columns.", count=len(complete)))
     return complete
 
 

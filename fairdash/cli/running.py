@@ -189,18 +189,18 @@ def export(
 ) -> None:
     """Write a finished run as one file."""
     opened = Run(run, owner=check_owner(owner))
-    content, place = export_run(opened), out or Path(f"fairdash-run-{run}.zip")
-    write_whole(place, content, hint="Choose another file with --out.")
-    _note_written(opened, content, place, owner, as_json=as_json)
+    content, out_path = export_run(opened), out or Path(f"fairdash-run-{run}.zip")
+    write_whole(out_path, content, hint="Choose another file with --out.")
+    _note_written(opened, content, out_path, owner, as_json=as_json)
 
 
 def _note_written(
-    run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
+    run: Run, content: bytes, out_path: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
 ) -> None:
     """Record in the run's log that a file was written, and print lines and the file's path."""
-    note_export(run.folder, content, file=place.name, who=owner)
-    record = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(record, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
+    note_export(run.folder, content, file=out_path.name, who=owner)
+    record = {"file": str(out_path), "bytes": len(content), "sha256": sha256(content)}
+    say(record, [*lines, f"{out_path}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -284,7 +284,7 @@ def report(
         openings=read_confirmations(opened),
         log=read(opened.folder),
     )
-    place = out or Path(f"fairdash-{run}.html")
-    place.write_bytes(page)
+    out_path = out or Path(f"fairdash-{run}.html")
+    out_path.write_bytes(page)
     blocks: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
-    _note_written(opened, page, place, owner, lines=lines_of(blocks), as_json=as_json)
+    _note_written(opened, page, out_path, owner, lines=lines_of(blocks), as_json=as_json)

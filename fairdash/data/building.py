@@ -354,32 +354,32 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     is_wrong = np.zeros(len(values), dtype=bool)
     if fixes_of_dates := date_fixes(values):
         ambiguity, hint = use_of_dates(fixes_of_dates)
-        what, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
+        problem, fixes = f"{must} this column contains dates{ambiguity and '; '}{ambiguity}", fixes_of_dates
     elif holds_bands(values):
-        what, hint = (
+        problem, hint = (
             f"{must} this column contains bands",
             "Use the order of the bands, or choose a column of numbers.",
         )
         fixes = () if role in (EXPOSURE, PREDICTION) else (Fix("order", name),)
     elif kind != "text":
-        what, hint = f"{must} this column contains other values", "Choose a column of numbers."
+        problem, hint = f"{must} this column contains other values", "Choose a column of numbers."
     else:
         fixes = conversions(values)
         cells = values.astype(object)
         is_wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
-        what = f"{must} some of its cells are not numbers"
+        problem = f"{must} some of its cells are not numbers"
         hint = "Correct these cells or mark them as missing, or choose a column of numbers."
         if fixes:
             hint = (
                 "Convert the column, correct these cells or mark them as missing, or choose another column."
             )
         if not is_wrong.any():
-            what = f"{must} this column has been read as text"
+            problem = f"{must} this column has been read as text"
             hint = (
                 "See the notes on the reading of the file, and choose the decimal mark or correct the file."
             )
     return Problem(
-        what=what,
+        what=problem,
         hint=hint,
         column=name,
         lines=first_lines(is_wrong, lines),
@@ -395,8 +395,8 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
     """
     column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
     is_negative = y < 0
-    known = np.isfinite(y) & np.isfinite(w) & (w > 0)
-    rows_and_amounts = (known, y), (known, np.maximum(y, 0)), (known & ~is_negative, y)
+    usable = np.isfinite(y) & np.isfinite(w) & (w > 0)
+    rows_and_amounts = (usable, y), (usable, np.maximum(y, 0)), (usable & ~is_negative, y)
     rates = [
         amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing"
         for rows, cells in rows_and_amounts

@@ -197,18 +197,20 @@ class CatalogueEntry:
         OptionError
             An option is unknown or has an invalid value; the error lists all problems.
         """
-        known = {option.name: option for option in self.options}
+        by_name = {option.name: option for option in self.options}
         problems = [
             Problem(
                 what=f"the data set {self.id} has no option {name}",
-                hint=f"It has {', '.join(known) or 'none'}.",
+                hint=f"It has {', '.join(by_name) or 'none'}.",
             )
             for name in options
-            if name not in known
+            if name not in by_name
         ]
-        values = {name: options.get(name, option.default) for name, option in known.items()}
+        values = {name: options.get(name, option.default) for name, option in by_name.items()}
         problems += [
-            problem for name, option in known.items() if (problem := option.problem(values[name])) is not None
+            problem
+            for name, option in by_name.items()
+            if (problem := option.problem(values[name])) is not None
         ]
         if problems:
             raise OptionError(*problems)

@@ -269,8 +269,8 @@ def _check(dataset: Dataset) -> None:
         repeated_name = "the name is used for several columns or roles"
         hint = "A column can have one role only: target, sensitive, feature or exposure."
         checks.require(times == 1, str(name), repeated_name, hint)
-    for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
-        checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
+    for part, role_name in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
+        checks.require(part, None, f"there is no {role_name}", f"Choose at least one {role_name}.")
     parts = {"features": dataset.features, TARGET: dataset.target, **others}
     counts = [f"{len(part):,}" for part in (*parts.values(), dataset.sensitive)]
     they_have = (

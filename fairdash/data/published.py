@@ -201,8 +201,8 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    what = "claim" if source == "Numtppd" else "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {what}.")
+    unit = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {unit}.")
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(

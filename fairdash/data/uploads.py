@@ -111,8 +111,8 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
     """
     check_kept(digest, owner=owner)
     path = _path(digest)
-    known = _described(path, owner)
-    _describe(path, owner, known.name, keep_days, known.kept_at)
+    upload = _described(path, owner)
+    _describe(path, owner, upload.name, keep_days, upload.kept_at)
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:

@@ -366,11 +366,11 @@ class Estimator:
                 "Leave the weights out, or choose a measure that accepts weights.",
             )
         accepted = keywords(implementation)
-        known = accepted - _NO_OPTIONS
-        if unknown := sorted(set(self.options) - known):
-            hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
-            what = f"{entry.title} has no such option"
-            raise OptionError(*(Problem(what=what, hint=hint, column=name) for name in unknown))
+        supported = accepted - _NO_OPTIONS
+        if unknown := sorted(set(self.options) - supported):
+            hint = f"Its options are {', '.join(sorted(supported))}." if supported else "It has no options."
+            problem = f"{entry.title} has no such option"
+            raise OptionError(*(Problem(what=problem, hint=hint, column=name) for name in unknown))
         arguments |= self.options
         if entry.seeded:
             arguments["random_state"] = self.random_state
@@ -401,9 +401,9 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if v.ndim == 3 and not measure.multivariate:
         choices = ", ".join(entry.id for entry in REGISTRY.values() if entry.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
-        what = f"{measure.title} takes one sensitive column"
-        what += f", but {n_classes} classes need one column each" if n_classes else ""
-        raise _error("v", what, f"Give {one_column}, or choose {choices}.")
+        text = f"{measure.title} takes one sensitive column"
+        text += f", but {n_classes} classes need one column each" if n_classes else ""
+        raise _error("v", text, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
     varying = Pairs(u, v).varying()
@@ -413,11 +413,11 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):
-                what = (
+                text = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
                     f"{len(x):,} rows; for a continuous variable, the measure is 1 even under independence"
                 )
-                raise _error(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
+                raise _error(name, text, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
@@ -446,5 +446,5 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     return numbers
 
 
-def _error(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column=name, count=count)
+def _error(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column=name, count=count)

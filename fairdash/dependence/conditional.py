@@ -426,8 +426,8 @@ def _largest_statistic(
         return t, 1.0
     correlation = centred[:, varying].T @ centred[:, varying] / np.outer(size[varying], size[varying])
     spread, axes = np.linalg.eigh(correlation)
-    drawn = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
-    largest = np.abs((drawn * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)
+    draws = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
+    largest = np.abs((draws * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)
     n_reached = int(np.count_nonzero(largest >= t.max() - _EQUAL))
     return t, (1 + n_reached) / (1 + n_draws)
 

@@ -138,8 +138,8 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
     avoid a bias that the regressions of u and of s would both have.
     """
     scores = normal_scores(x, weight)
-    place = (scores - scores.min()) / (scores.max() - scores.min())
-    return splines(place, count=min(count, len(np.unique(x)) - 1))
+    position = (scores - scores.min()) / (scores.max() - scores.min())
+    return splines(position, count=min(count, len(np.unique(x)) - 1))
 
 
 def smooth_functions(x: Array, count: int) -> Array:
@@ -179,8 +179,8 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     for name in given.names:
         if name in given.numbers:
             table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
-            place = np.arange(1.0, table.shape[1] + 1)
-            parts.append((table, place, np.where(place == 1, _MIN_PENALTY, place**4)))
+            index = np.arange(1.0, table.shape[1] + 1)
+            parts.append((table, index, np.where(index == 1, _MIN_PENALTY, index**4)))
         else:
             table = indicators(given.levels[name])
             parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _MIN_PENALTY)))
@@ -196,10 +196,10 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
             (a, at_a, _), (b, at_b, _) = parts[i], parts[j]
             a, b = a[:, : n_paired[i]], b[:, : n_paired[j]]
             product = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-            place = at_a[: n_paired[i], None] * at_b[None, : n_paired[j]]
+            index = at_a[: n_paired[i], None] * at_b[None, : n_paired[j]]
             varied = product.any(axis=0)
             tables.append(product[:, varied])
-            penalties.append((place**4).ravel()[varied])
+            penalties.append((index**4).ravel()[varied])
     description = "splines of ranks and means of levels"
     if pairs:
         description += ", with products of pairs" if n_functions <= _MAX_FUNCTIONS else ", added up"
@@ -272,8 +272,8 @@ def trees_out_of_fold(
     return np.column_stack(predictions)
 
 
-def _error(what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column="given", count=count)
+def _error(problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column="given", count=count)
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:

@@ -117,10 +117,10 @@ class Blocks:
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
-        place = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
+        position = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
         start, size = (np.repeat(part[source], self.sizes) for part in (self.starts, self.sizes))
         index = np.empty_like(self.order)
-        index[self.order] = self.order[start + place % size]
+        index[self.order] = self.order[start + position % size]
         return index
 
     def _has_enough_orders(self) -> bool:
@@ -157,8 +157,8 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
         Maximum number of rows. The first group drawn is included regardless of its size.
     """
     sizes = np.bincount(groups)
-    drawn = rng.permutation(len(sizes))
-    selected = drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), at_most, side="right")))]
+    order = rng.permutation(len(sizes))
+    selected = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), at_most, side="right")))]
     return np.flatnonzero(np.isin(groups, selected))
 
 
@@ -195,5 +195,5 @@ def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None
     return np.stack([blocks.draw(rng) for _ in range(count)])
 
 
-def _error(what: str, hint: str, count: int | None = None) -> OptionError:
-    return OptionError.of(what, hint, column="groups", count=count)
+def _error(problem: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(problem, hint, column="groups", count=count)

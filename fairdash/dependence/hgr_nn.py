@@ -289,10 +289,10 @@ class _Standardise(torch.autograd.Function):
         (slope,) = grad_outputs
         # ∂/∂x_i = (s_i − w_i Σs − w_i ŷ_i Σ s ŷ) / √(σ² + ε); without shares, w = 1/b.
         if share is None:
-            along = (slope * y).mean(dim=1, keepdim=True)
-            return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale, None
-        along = (slope * y).sum(dim=1, keepdim=True)
-        return (slope - share * (slope.sum(dim=1, keepdim=True) + y * along)) * scale, None
+            projection = (slope * y).mean(dim=1, keepdim=True)
+            return (slope - slope.mean(dim=1, keepdim=True) - y * projection) * scale, None
+        projection = (slope * y).sum(dim=1, keepdim=True)
+        return (slope - share * (slope.sum(dim=1, keepdim=True) + y * projection)) * scale, None
 
 
 def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> tuple[Tensor, Tensor]:

@@ -321,9 +321,9 @@ def assess_dependence(
             pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
     used = pairs.u.shape[1]
     # The observed order comes first, so that one call computes the observed and the permuted values.
-    drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
+    orders = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
     estimator = Estimator(entry, options, random_state)
-    values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
+    values = estimator.null(pairs, np.concatenate([np.arange(used)[None], orders]))[:, 0]
     value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
     if entry.fitted:

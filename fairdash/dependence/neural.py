@@ -245,8 +245,8 @@ class BufferedMLP:
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
-            along, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
-            result = [2 * along - total if layer else along, total, *result]
+            projection, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
+            result = [2 * projection - total if layer else projection, total, *result]
             if layer:
                 # The derivative is tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
                 propagated = self._buffer("slope", layer, h.shape, h)

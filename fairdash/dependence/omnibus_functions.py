@@ -101,7 +101,7 @@ def _measures_of_classes(tall: Array, wide: Array) -> Array:
     def squares(of_u: slice) -> Array:
         return _squares(tall[:, of_u, :, 1:])
 
-    line, trend = (squares(slice(place, place + 1)) for place in (_VALUES, _SLOW.start))
+    line, trend = (squares(slice(index, index + 1)) for index in (_VALUES, _SLOW.start))
     smooth = squares(_SLOW)
     return np.stack([line, trend, smooth, smooth, smooth + _squares(wide[..., 1:]), squares(_AT_ENDS)])
 

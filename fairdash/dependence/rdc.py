@@ -74,8 +74,8 @@ def hgr_rdc(
     draws = []
     for _ in range(repeats):
         # The columns are the ranks and a constant, and the source divides the scale by the number of columns.
-        drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
-        directions = partial(_directions, drawn=drawn, scale=scale)
+        coefficients = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
+        directions = partial(_directions, coefficients=coefficients, scale=scale)
         if permutations is not None and sample_weight is not None:
             draws.append(
                 weighted_orders(
@@ -88,10 +88,10 @@ def hgr_rdc(
     return np.median(draws, axis=0)
 
 
-def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
+def _directions(x: Array, weight: Array | None, coefficients: Array, scale: float) -> Basis:
     """Return principal directions of the sines of ranks, with variance 1; rounding errors become zeros."""
     columns = x[:, :, None] if x.ndim == 2 else x
-    *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
+    *slopes, shifts = coefficients[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:
 
         def sines(mass: Array) -> Array:

@@ -171,17 +171,17 @@ def scores(
     return np.clip(result, -1.0, 1.0)
 
 
-def _held_out_values(functions: Basis, coefficients: Array, place: Index) -> Array:
+def _held_out_values(functions: Basis, coefficients: Array, index: Index) -> Array:
     """Return the values of each fold's function on the fold's rows; ``(K, folds, P) -> (K, folds,
     size)``."""
-    _, folds, _ = place.shape
-    result = np.empty(place.shape)
+    _, folds, _ = index.shape
+    result = np.empty(index.shape)
     # The function of every fold is computed at every position, and each fold then selects the positions of
     # its rows.
-    places = place + len(functions.tables[0]) * np.arange(folds)[:, None]
+    indices = index + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
-        np.take(curves.ravel(), places[k], out=result[k], mode="clip")
+        np.take(curves.ravel(), indices[k], out=result[k], mode="clip")
     return result
 
 
@@ -254,12 +254,12 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index:
     """Return a pseudo-random order of each pair's rows, (K, n), independent of their order in the table."""
     order = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
-    ordered, place = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
+    ordered, position = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(order)
-    starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, place[1:])
-    number = (place - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
-    drawn = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
-    return np.take_along_axis(order, drawn, axis=-1)
+    starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, position[1:])
+    number = (position - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
+    shuffled = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
+    return np.take_along_axis(order, shuffled, axis=-1)
 
 
 def _hashed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -238,12 +238,12 @@ def axis_of(mass: Array) -> Array:
     return np.cumsum(capped_mass) - capped_mass / 2
 
 
-def splines(place: Array, *, count: int = WIDTH) -> Array:
+def splines(position: Array, *, count: int = WIDTH) -> Array:
     """Return functions from smooth to rough, not yet orthogonal, at positions in [0, 1], (m, count)."""
-    coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
-    for start in range(0, len(place), _ROWS_AT_ONCE):
+    coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(position), count))
+    for start in range(0, len(position), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        np.matmul(_b_splines(place[rows]), coefficients, out=result[rows])
+        np.matmul(_b_splines(position[rows]), coefficients, out=result[rows])
     return result
 
 
@@ -291,23 +291,23 @@ def _inverse_root_with_zeros(gram: Array) -> Array:
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
         # The loop applies Gram–Schmidt to coefficients, with products[i] = r_iᵀG.
-        along = products[:j, j]
-        variance = gram[j, j] - along @ along
+        column = products[:j, j]
+        variance = gram[j, j] - column @ column
         if variance > _MIN_NEW_VARIANCE:
             r[j, j] = 1.0
-            r[:, j] -= r[:, :j] @ along
+            r[:, j] -= r[:, :j] @ column
             r[:, j] /= np.sqrt(variance)
             products[j] = r[:, j] @ gram
     return r
 
 
-def _b_splines(place: Array) -> Array:
+def _b_splines(position: Array) -> Array:
     """Return cubic B-splines with equally spaced knots, (m, INTERVALS + 3); only their span matters."""
-    interval = np.minimum(np.floor(place * INTERVALS), INTERVALS - 1)
-    t = place * INTERVALS - interval
+    interval = np.minimum(np.floor(position * INTERVALS), INTERVALS - 1)
+    t = position * INTERVALS - interval
     rest = 1 - t
     pieces = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
-    functions = np.zeros((len(place), INTERVALS + 3))
+    functions = np.zeros((len(position), INTERVALS + 3))
     # At each position, only four B-splines are nonzero.
     np.put_along_axis(
         functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(pieces, axis=1) / 6, axis=1
@@ -318,14 +318,14 @@ def _b_splines(place: Array) -> Array:
 @lru_cache(maxsize=1)
 def _from_smooth_to_rough() -> Array:
     """Return coefficients (INTERVALS + 3, P) of functions in ascending order of roughness, ∫f″² ÷ ∫f²."""
-    place = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
-    values = _b_splines(place)
+    position = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
+    values = _b_splines(position)
     values = values - values.mean(axis=0)
     # The basis of the space without constants is orthonormal, and centring removes one dimension.
-    _, size, axes = np.linalg.svd(values / np.sqrt(len(place)), full_matrices=False)
+    _, size, axes = np.linalg.svd(values / np.sqrt(len(position)), full_matrices=False)
     coefficients = axes[:WIDTH].T / size[:WIDTH]
-    curvature = np.diff(values @ coefficients, 2, axis=0) * len(place) ** 2
-    _, turn = np.linalg.eigh(curvature.T @ curvature / len(place))
+    curvature = np.diff(values @ coefficients, 2, axis=0) * len(position) ** 2
+    _, turn = np.linalg.eigh(curvature.T @ curvature / len(position))
     ordered: Array = coefficients @ turn
     # The sign of an eigenvector is arbitrary, so every function is made negative at its lowest position.
     ordered *= -np.sign((values @ ordered)[0])

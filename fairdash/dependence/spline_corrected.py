@@ -234,7 +234,7 @@ def _supported(rows: Array, p: Array, squares: Array) -> Array:
 def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
     """Return E h² for each of S counts, (S, K), where h is the sum of the first `count` squared functions."""
     n = x.position.shape[1]
-    sizes, place = np.unique(counts, return_inverse=True)
+    sizes, inverse = np.unique(counts, return_inverse=True)
     squares = np.empty((len(x.tables), len(sizes)))
     for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
         if weight is None and columns == 1 and x.dense[k].max() == n - 1:
@@ -247,7 +247,7 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
         squares[table] = _mean_square(functions, share, sizes)
-    return squares[x.member].T[place]
+    return squares[x.member].T[inverse]
 
 
 @lru_cache(maxsize=4)
@@ -424,11 +424,11 @@ def tail_edges(rows: float) -> Array:
 def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None) -> Array:
     """Return the share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
     members = len(a)
-    place = a + np.arange(members)[:, None] * count_a
-    place *= count_b
-    place += b
+    flat_index = a + np.arange(members)[:, None] * count_a
+    flat_index *= count_b
+    flat_index += b
     mass = None if weight is None else (weight / weight.sum(axis=-1, keepdims=True)).ravel()
-    sums = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
+    sums = np.bincount(flat_index.ravel(), mass, minlength=members * count_a * count_b)
     shares: Array = sums.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
     return shares
 

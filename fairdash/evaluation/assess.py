@@ -172,13 +172,13 @@ def assess_predictions(
         return figures
 
     by_split = independent(run_step, {str(j): partial(step, j) for j in range(len(splits))})
-    places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
-    for j, part in places:
+    pairs = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    for j, part in pairs:
         stored_names = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: by_split[j][name] for cell, name in stored_names.items() if name in by_split[j]}:
             nulls[j, part] = null
     # The models have the same order in the null values and in the tables.
-    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
+    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in pairs], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
     keys = ["method", "lam", "split", "part", "diverged"]
@@ -391,8 +391,8 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
     for moves in (False, True) if pairs.weight is not None else (True,):
         selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
-        drawn = Pairs(pairs.u[selected], pairs.v[selected], weight)
-        values = estimator.permuted(drawn, orders, weight_moves=moves)
+        sample = Pairs(pairs.u[selected], pairs.v[selected], weight)
+        values = estimator.permuted(sample, orders, weight_moves=moves)
         null = np.empty((len(pairs.u), len(orders)))
         null[untied] = values[np.searchsorted(selected, untied[0])]
         null[selected] = values

@@ -272,9 +272,9 @@ class _Evaluator:
         return pd.concat(frames, ignore_index=True)
 
     def _above_floor(
-        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, place: tuple[int, int, str]
+        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, key_of_part: tuple[int, int, str]
     ) -> Array:
-        name, key = reading.removesuffix(JOINT), (reading, *place)
+        name, key = reading.removesuffix(JOINT), (reading, *key_of_part)
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
@@ -290,7 +290,7 @@ class _Evaluator:
             return Pairs.of(u, stacked, None if used is None else np.broadcast_to(used, u.shape))
 
         if key not in self._floors:
-            base = pairs_of(self._work.standard[place[1], rows][None])
+            base = pairs_of(self._work.standard[key_of_part[1], rows][None])
             rng = rng_of(Stream.PAIR_PERMUTATIONS, self._seed)
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
@@ -372,15 +372,15 @@ def _errors_at_levels(
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
-                place = 0.0
+                position = 0.0
                 if method != STANDARD:
                     # If dependence does not exceed noise, there is nothing to reduce, and no level can be
                     # reached.
                     target = level * on_validation if has_link else -np.inf
-                    place = place_below(path[f"{reading}_validation"].to_numpy(), target)
-                if np.isfinite(place):
+                    position = place_below(path[f"{reading}_validation"].to_numpy(), target)
+                if np.isfinite(position):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+                        at_level[k, j] = np.interp(position, np.arange(len(path)), path[name])
             errors, dependence = at_level
             is_reached = np.isfinite(errors)
             figures = {

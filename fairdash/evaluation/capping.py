@@ -106,7 +106,7 @@ def cap_cost(
     column = str(dataset.sensitive.columns[0]) if sensitive is None else sensitive
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
     cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
-    places = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
+    columns = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
     by_name: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
@@ -120,7 +120,7 @@ def cap_cost(
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
             # The tolerance keeps a change of exactly the limit from counting as an excess.
             exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
-            costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
+            costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in columns.items()}
             costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}
             if premiums == AFTER:
                 costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}

@@ -248,7 +248,7 @@ def by_probability(
     sample_weight: Array | None = None,
     units: Index | None = None,
     *,
-    known: Index | None = None,
+    true_class: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
     """Return means of y by class and comparisons with all other rows, given class probabilities.
@@ -265,7 +265,7 @@ def by_probability(
         Positive row weights.
     units : (n,) array, optional
         Number, from 0 to U-1, of each row's independent unit. By default, each row is a unit.
-    known : (n,) array, optional
+    true_class : (n,) array, optional
         Index of the true class of each row, or −1 if the class is unknown. If true classes are passed,
         :func:`recalibrated` first corrects p, and intervals and bounds include the noise of this correction.
     random_state
@@ -284,15 +284,15 @@ def by_probability(
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
-    corrected = p if known is None else recalibrated(p, known)
+    corrected = p if true_class is None else recalibrated(p, true_class)
     binaries = [_one_against_the_rest(y, q, weight, of) for q in corrected.T]
     noise = np.zeros((len(names), 3))
-    if known is not None:
-        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
+    if true_class is not None:
+        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(true_class >= 0)
         draws = []
         of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            redrawn = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
+            redrawn = recalibrated(p, true_class, rows=rows[_resampled_rows(of_known, rng)])
             draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in redrawn.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
@@ -322,8 +322,10 @@ def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
     return np.repeat(np.arange(len(units)), times[units])
 
 
-def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
-    """Test whether p (n, k) is calibrated on the rows whose true class in `known` (n,) is not −1.
+def calibration(
+    p: Array, true_class: Index, names: Sequence[str], units: Index | None = None
+) -> pd.DataFrame:
+    """Test whether p (n, k) is calibrated on the rows whose true class in `true_class` (n,) is not −1.
 
     If `units` (n,), numbered 0 … U-1, are passed, rows of the same unit, such as a policy, may be dependent.
 
@@ -334,12 +336,12 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         the hypothesis that p is calibrated, by Holm's method. The p-value comes from the score test of Cox's
         (1958) recalibration, logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
-    rows = known >= 0
+    rows = true_class >= 0
     known_p, p_values = p[rows], []
     unit_of_row = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
         q = np.clip(known_p[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
-        residual, spread = (known[rows] == k) - q, q * (1 - q)
+        residual, spread = (true_class[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = residual @ score, (score * spread[:, None]).T @ score
         if unit_of_row is not None:
@@ -356,13 +358,13 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
             "class": list(names),
             "known_rows": int(rows.sum()),
             "expected": known_p.sum(axis=0),
-            "observed": np.bincount(known[rows], minlength=len(names)),
+            "observed": np.bincount(true_class[rows], minlength=len(names)),
             "p_value": holm(p_values),
         }
     )
 
 
-def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
+def recalibrated(p: Array, true_class: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
     The recalibration is valid if the rows with a known class are representative of all rows. The model is
@@ -370,10 +372,10 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """
     from sklearn.linear_model import LogisticRegression
 
-    rows = np.flatnonzero(known >= 0) if rows is None else rows
+    rows = np.flatnonzero(true_class >= 0) if rows is None else rows
     logs = np.log(np.clip(p, _MIN_VARIANCE, 1.0))
-    observed = np.unique(known[rows])
-    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
+    observed = np.unique(true_class[rows])
+    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], true_class[rows])
     corrected = np.zeros_like(p)
     corrected[:, observed] = model.predict_proba(logs)
     return corrected

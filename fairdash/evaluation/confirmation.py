@@ -156,8 +156,8 @@ def confirm_point(
     attributes = attributes_of(aside.sensitive)
     for name, columns in attributes.items():
         if not varies(aside.sensitive[columns].to_numpy(dtype=float).T, aside.weight).any():
-            what = "it is constant in the holdout rows, so these rows can't confirm anything"
-            raise DataError.of(what, "Set more rows aside, or choose another column.", column=name)
+            problem = "it is constant in the holdout rows, so these rows can't confirm anything"
+            raise DataError.of(problem, "Set more rows aside, or choose another column.", column=name)
     links = []
     counted: dict[str, Any] = {
         "sample_weight": aside.weight,
@@ -205,17 +205,17 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]
-    places = {
+    index = {
         float(lam): k
         for k, lam, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
     point = next((point for point in curve_points(method, trained) if point.lam == lam), None)
-    if point is None or not {point.low, point.high} <= places.keys():
+    if point is None or not {point.low, point.high} <= index.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
             "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
-    return blend(aside.predictions[places[point.low]], aside.predictions[places[point.high]], point.share)
+    return blend(aside.predictions[index[point.low]], aside.predictions[index[point.high]], point.share)

@@ -64,8 +64,8 @@ class Cells:
 def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
     """Return ordered bands of numbers; the name of a band states its lowest and highest number."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
-    codes[known] = bands_of(numbers[known], weight[known], count)
+    codes, not_missing = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
+    codes[not_missing] = bands_of(numbers[not_missing], weight[not_missing], count)
     bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
     for digits in _DIGITS:
         ends = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
@@ -100,13 +100,13 @@ def cells_of(
     count = int(np.clip(n_free**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(group.names) for group in groups)
-    known = np.all([group.codes >= 0 for group in groups], axis=0)
+    not_missing = np.all([group.codes >= 0 for group in groups], axis=0)
     # In the order of the cells, the groups of the first attribute vary fastest.
-    code = np.ravel_multi_index([group.codes[known] for group in groups], shape, order="F")
+    code = np.ravel_multi_index([group.codes[not_missing] for group in groups], shape, order="F")
     used, code = np.unique(code, return_inverse=True)
     counts = np.bincount(code, minlength=len(used))
     if units is not None:
-        policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
+        policies = pd.DataFrame({"cell": code, "unit": units[not_missing]}).drop_duplicates()["cell"]
         counts = np.bincount(policies, minlength=len(used))
     fewest = MIN_ROWS
     if len(used) > MAX_CELLS:
@@ -114,14 +114,14 @@ def cells_of(
     is_small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
     if is_small.sum() < 2:
         is_small[:] = False
-    place = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
+    new_code = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
     codes = np.full(n, np.nan)
-    codes[known] = place[code]
+    codes[not_missing] = new_code[code]
     of_each = np.array(np.unravel_index(used[~is_small], shape, order="F"))
     labels_by_attribute = [[group.names[k] for k in own] for group, own in zip(groups, of_each, strict=True)]
     labels = [" · ".join(names) for names in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
-    places = pd.DataFrame(
+    table_of_cells = pd.DataFrame(
         {
             "sensitive": names[0],
             "other": CROSS.join(names[1:]),
@@ -137,15 +137,15 @@ def cells_of(
     if is_small.any():
         labels.append(OTHERS)
         merged = pd.DataFrame(
-            {**places.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
+            {**table_of_cells.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
         )
-        places = pd.concat([places, merged], ignore_index=True)
+        table_of_cells = pd.concat([table_of_cells, merged], ignore_index=True)
         note = (
             f"“{CROSS.join(names)}”: the {counted(int(is_small.sum()), 'smallest cell')}, with "
             f"{counted(int(is_small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A "
             f"cell has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
         )
-    return Cells(codes=codes, names=tuple(labels), places=places, note=note)
+    return Cells(codes=codes, names=tuple(labels), places=table_of_cells, note=note)
 
 
 #: Name of all sensitive columns together on pages and in commands. In tables, the column name of all columns

@@ -96,8 +96,8 @@ def execute_sweep(
     if share < 1:
         # Holdout rows are never part of a sample.
         open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
-        drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
-        rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
+        sample = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
+        rows, plan = open_rows[sample], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
     if is_preview and FAIR_TARIFF in plan.methods:
         measures = QUICK_MEASURES

@@ -154,14 +154,14 @@ def assess_curve(
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
             way = pd.DataFrame(curve_points(method, lams.tolist()))
-            place = _rows_by_lam(of_split, method, j)
-            way = way[way["low"].isin(place) & way["high"].isin(place)]
+            row_by_lam = _rows_by_lam(of_split, method, j)
+            way = way[way["low"].isin(row_by_lam) & way["high"].isin(row_by_lam)]
             share = way["share"].to_numpy()
             is_blend = share > 0
             blends = way[is_blend]
-            low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
+            low, high = ([row_by_lam[lam] for lam in blends[end]] for end in ("low", "high"))
             blended: Any = _Blends(predictions, low, high, share[is_blend])
-            verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
+            verdicts.read(blended, blends["lam"].tolist(), j, row_by_lam[min(row_by_lam)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
@@ -261,9 +261,9 @@ def curve_predictions(
     """Return a point's predictions (n,) by split, without splits in which one of its models diverged."""
     predictions_by_split = {}
     for split in np.unique(members["split"]):
-        place = _rows_by_lam(members, point.method, split)
-        if point.low in place and point.high in place:
-            low, high = predictions[place[point.low]], predictions[place[point.high]]
+        row_by_lam = _rows_by_lam(members, point.method, split)
+        if point.low in row_by_lam and point.high in row_by_lam:
+            low, high = predictions[row_by_lam[point.low]], predictions[row_by_lam[point.high]]
             predictions_by_split[int(split)] = blend(low, high, point.share) if point.share else low
     return predictions_by_split
 
@@ -274,10 +274,10 @@ def _rows_by_lam(members: pd.DataFrame, method: str, split: int) -> dict[float, 
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     is_usable = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     of_method, standard = is_usable & (names == method), rows[is_usable & (names == STANDARD)]
-    places = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
+    row_by_lam = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
     if len(standard):
-        places[0.0] = int(standard[0])
-    return places
+        row_by_lam[0.0] = int(standard[0])
+    return row_by_lam
 
 
 Choice = tuple[ModelKey, bool]

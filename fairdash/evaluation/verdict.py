@@ -72,12 +72,12 @@ def part_permutations(
         return permutations
     # This gives the same result as by_rank, but marking positions in the whole table avoids a sort for each
     # permutation.
-    place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
-    place[np.argsort(s, kind="stable")] = np.arange(len(s))
+    rank, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
+    rank[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
     for b, rng in enumerate(generators):
         marked.fill(-1)
-        marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
+        marked[rank[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
         permutations[b, marked[marked >= 0]] = by_s
     return permutations
 
@@ -117,7 +117,7 @@ def add_verdicts(
     edge and p are each the larger of two values; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged
     models are omitted from the means. Without permutations, edge and p are NaN.
     """
-    place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
+    row = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
     for at in map(np.asarray, groups):
         of_mean = models.iloc[at]
@@ -125,7 +125,7 @@ def add_verdicts(
         usable = np.flatnonzero(
             [key in nulls and not diverged for key, diverged in zip(keys, of_mean["diverged"], strict=True)]
         )
-        members = [(place[at[i]], keys[i]) for i in usable]
+        members = [(row[at[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
             # If a column is constant in a part, dependence on the column is undefined there.
             null_values = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])

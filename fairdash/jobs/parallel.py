@@ -229,14 +229,14 @@ class QueueExecutor(Executor):
 
     Parameters
     ----------
-    place
+    job_path
         Path of the job in the home folder, ``"<folder>/<id>"``; machines may see the home at different paths.
     owner
         Owner of the job.
     """
 
-    def __init__(self, place: str, *, owner: str) -> None:
-        self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
+    def __init__(self, job_path: str, *, owner: str) -> None:
+        self._place, self._owner, self._job = job_path, owner, job_path.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
         threading.Thread(target=self._poll_results, daemon=True).start()
@@ -316,9 +316,9 @@ class StepPool:
         except Exception as error:
             # No caller handles errors of this process, so the result reports them.
             log.error("a step of %s: %s", place, trace_of(error))
-            what = f"a step of this job has failed ({type(error).__name__})"
+            problem = f"a step of this job has failed ({type(error).__name__})"
             problems = [
-                Problem(what=what, hint="The log of the worker that computed the step gives the reason.")
+                Problem(what=problem, hint="The log of the worker that computed the step gives the reason.")
             ]
         return ["", 0.0, [to_plain(problem) for problem in problems]]
 

@@ -219,16 +219,16 @@ def cancel_attempt(id: str, *, begun: int | None) -> None:
 
 def cancel(ids: Collection[str]) -> None:
     """Prevent further steps of these jobs from starting; ended jobs keep their state."""
-    if known := _known(ids):
+    if known_ids := _known(ids):
         with errors_in_words():
-            client().cancel_workflows(known)
+            client().cancel_workflows(known_ids)
 
 
 def forget(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
-    if known := _known(ids):
+    if known_ids := _known(ids):
         with errors_in_words():
-            client().delete_workflows(known)
+            client().delete_workflows(known_ids)
 
 
 def retry_until_available(ask: Callable[[], Answer]) -> Answer:

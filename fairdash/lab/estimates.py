@@ -203,10 +203,12 @@ def scene_estimates(
         the value of the estimator as published, which is missing if fairdash uses this form.
     """
     chosen = studied(quick=True) if ids is None else ids
-    known = dict(floors or {})
-    known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
+    floors_by_id = dict(floors or {})
+    floors_by_id |= floors_of(
+        scene, [id for id in chosen if id not in floors_by_id], n_permutations=n_permutations
+    )
     results = along_noise(scene, chosen, [scene.noise])
-    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in results.items()]
+    rows = [(id, value[0], *floors_by_id[id], published[0]) for id, (value, published) in results.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

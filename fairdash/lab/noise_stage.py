@@ -55,7 +55,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
     """
     at = NOISES.index(scene.noise)
     rows, of_rows = _moving_rows(scene, theme=theme)
-    bars, of_bars, drawn = _moving_bars(levels, at=at, theme=theme)
+    bars, of_bars, n_bars = _moving_bars(levels, at=at, theme=theme)
     ids = [id for group in levels[at].groups for id in group.ids]
     exact = [level.groups[0].exact or 0.0 for level in levels]
     cells = [_cells(level.estimates, ids) for level in levels]
@@ -82,7 +82,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
             },
             {
                 "spec": bars,
-                "height": max(_HEIGHT, _ROW * (drawn + 1)),
+                "height": max(_HEIGHT, _ROW * (n_bars + 1)),
                 "alt": "Bars: the value of each estimator, its noise floor, and the exact maximal "
                 "correlation. The table below gives the numbers.",
             },
@@ -100,8 +100,8 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
 
 def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]:
     columns = (estimates["id"], estimates["value"], estimates["floor_q95"])
-    known = {id: (digits(value), digits(floor)) for id, value, floor in zip(*columns, strict=True)}
-    return [known.get(id, ("…", "…")) for id in ids]
+    cells_by_id = {id: (digits(value), digits(floor)) for id, value, floor in zip(*columns, strict=True)}
+    return [cells_by_id.get(id, ("…", "…")) for id in ids]
 
 
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -196,8 +196,8 @@ def _moving_bars(
                 "x": _numbers([[diamond["x"] for diamond in row.diamonds] for row in rows]),
             },
             *(
-                {"kind": "tick", "part": k, "text": [row.ticks[place] for row in rows]}
-                for k, place in enumerate(ticks)
+                {"kind": "tick", "part": k, "text": [row.ticks[tick] for row in rows]}
+                for k, tick in enumerate(ticks)
             ),
             *(
                 {"kind": "note", "part": k, "text": [row.notes[k]["text"] for row in rows]}

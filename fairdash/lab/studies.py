@@ -229,7 +229,7 @@ def power_study(
     # One slow measure takes about as long as twenty quick measures.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
-    known: list[pd.DataFrame] = []
+    tables_so_far: list[pd.DataFrame] = []
     begin = 0.0
     for chosen, count, weight in work:
         if not chosen:
@@ -241,9 +241,9 @@ def power_study(
         ):
             by_id = values.groupby("id", sort=False)["value"]
             rates = [_rates(str(id), group.to_numpy().reshape(shape), noises) for id, group in by_id]
-            tables = {"power": pd.concat([*known, *rates], ignore_index=True)}
+            tables = {"power": pd.concat([*tables_so_far, *rates], ignore_index=True)}
             yield Progress(begin + share * fraction, doing, tables)
-        known += rates
+        tables_so_far += rates
         begin += share
 
 
@@ -362,11 +362,11 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
     steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
         try:
-            fraction, doing, known = next(steps)
+            fraction, doing, tables = next(steps)
         except StopIteration as end:
             yield Progress(1.0, "done", tables_of_ranking(end.value))
             return
-        yield Progress(fraction, doing, {VALUES: known})
+        yield Progress(fraction, doing, {VALUES: tables})
 
 
 def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:

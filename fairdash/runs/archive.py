@@ -147,11 +147,11 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
     # The first candidate is the id in the archive; the others are derived from the content.
     other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
-    for place in (Run.home() / other_id for other_id in itertools.chain([id], other_ids)):
-        if not place.exists() and _keep(stored_files, place, look=results_folder):
-            return ImportedRun(run=Run(place.name), id=id)
-        if _is_same(place, stored_files):
-            return ImportedRun(run=Run(place.name), id=id, was_here=True)
+    for run_folder in (Run.home() / other_id for other_id in itertools.chain([id], other_ids)):
+        if not run_folder.exists() and _keep(stored_files, run_folder, look=results_folder):
+            return ImportedRun(run=Run(run_folder.name), id=id)
+        if _is_same(run_folder, stored_files):
+            return ImportedRun(run=Run(run_folder.name), id=id, was_here=True)
     raise AssertionError("an id is always free")
 
 
@@ -180,28 +180,28 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
     return id, text
 
 
-def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
+def _keep(files: Mapping[str, bytes], folder: Path, *, look: str) -> bool:
     """Write the folder of a run completely or not at all; return False if another process has written it."""
-    make_parents(place)
+    make_parents(folder)
     try:
-        with whole_folder(place) as new:
+        with whole_folder(folder) as new:
             for name, content in files.items():
                 write_whole(new / name, content)
             check(new / look)
     except AlteredError as error:
         raise _not_one("or a part of it is damaged") from error
     except StorageError:
-        if not place.exists():
+        if not folder.exists():
             raise
         return False
     return True
 
 
-def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
+def _is_same(folder: Path, files: Mapping[str, bytes]) -> bool:
     """Return whether the existing run has the same plan, owner and results."""
     compared = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
-        return all((place / name).read_bytes() == files[name] for name in compared)
+        return all((folder / name).read_bytes() == files[name] for name in compared)
     except OSError:
         return False
 

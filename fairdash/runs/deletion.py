@@ -142,13 +142,13 @@ def made_in(*runs: Run) -> DerivedFiles:
 def what_goes(made: DerivedFiles) -> str:
     """Return sentences that state what is deleted together with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
-    what = "this run" if n_runs == 1 else counted(n_runs, "run")
+    subject = "this run" if n_runs == 1 else counted(n_runs, "run")
     models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
     models = models if n_models else ""
     models += " and the audits of their prices" if made.jobs[AuditJob] or made.tables else ""
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
-        f"This deletes {what}{models} from this machine.{stopped} "
+        f"This deletes {subject}{models} from this machine.{stopped} "
         "It can't be undone. The data and your downloads are kept."
     )
 
@@ -170,7 +170,7 @@ def delete_run(run: Run) -> None:
 
 
 @contextmanager
-def _deleting(place: Path) -> Iterator[None]:
+def _deleting(folder: Path) -> Iterator[None]:
     """Convert an OSError to a StorageError, and finally notify other processes of the deletion."""
     try:
         yield
@@ -179,7 +179,7 @@ def _deleting(place: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError.of(
             f"not everything can be deleted ({error.strerror})",
-            f"Make {error.filename or place} writable, then delete it once more.",
+            f"Make {error.filename or folder} writable, then delete it once more.",
         ) from error
     finally:
         write_whole(_last(), secrets.token_bytes(8))

@@ -247,9 +247,9 @@ class ModelJob(Job[ModelSpec]):
         return self.read_file(BUNDLE)
 
 
-def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
+def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **options: Any) -> ModelJob:
     """Create a job that refits a model, with the parameters of :class:`ModelSpec`."""
-    return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
+    return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **options))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:

@@ -421,10 +421,10 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(frame[columns].itertuples(index=False, name=None))
 
 
-def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError with the text `what` unless the rows are exactly the expected rows, once each."""
+def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], text: str) -> None:
+    """Raise a SchemaError with the text `text` unless the rows are exactly the expected rows, once each."""
     keys = _keys(frame, columns)
-    require(set(keys) == wanted and len(keys) == len(wanted), what)
+    require(set(keys) == wanted and len(keys) == len(wanted), text)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:

@@ -88,8 +88,8 @@ def write_status(folder: Path, status: RunStatus) -> None:
     """Write the status of a job, and log its end; StorageError if the disk is full."""
     write_sealed(folder / STATUS, to_plain(status))
     if status.is_over:
-        what = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
-        note(folder, what, who=WORKER, why=status.message)
+        state_text = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}[status.state]
+        note(folder, state_text, who=WORKER, why=status.message)
 
 
 def current_status(job: Job[Any]) -> RunStatus:

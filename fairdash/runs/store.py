@@ -169,18 +169,18 @@ class Job(Generic[Spec]):
         If a job with this `id` exists, it is returned, so that simultaneous requests create only one job.
         """
         id = id or secrets.token_hex(6)
-        place = cls.home() / id
-        if (place / SPEC).is_file():
+        run_folder = cls.home() / id
+        if (run_folder / SPEC).is_file():
             return cls(id)
-        make_parents(place)
+        make_parents(run_folder)
         try:
-            with whole_folder(place) as new:
+            with whole_folder(run_folder) as new:
                 write_status(new, RunStatus(state=QUEUED))
                 write_whole(new / SPEC, spec_text(spec).encode())
                 for name, content in files.items():
                     write_whole(new / name, content)
         except StorageError:
-            if not (place / SPEC).is_file():
+            if not (run_folder / SPEC).is_file():
                 raise
         return cls(id)
 

@@ -157,8 +157,8 @@ def seal(folder: Path) -> None:
     write_whole(folder / SEAL, sealing(hashes))
     for name in hashes:
         sync(folder / name)
-    for place in {(folder / name).parent for name in hashes} | {folder}:
-        sync(place)
+    for parent in {(folder / name).parent for name in hashes} | {folder}:
+        sync(parent)
 
 
 def check(folder: Path) -> None:
@@ -178,20 +178,20 @@ def check(folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(place: Path) -> Iterator[Path]:
-    """Yield a folder to write into, which becomes `place` on success and is removed otherwise.
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder to write into, which becomes `folder` on success and is removed otherwise.
 
     Raises
     ------
     StorageError
-        The disk can't be written, the parent folder is missing, or another process has created `place` first.
+        The disk can't be written, the parent folder is missing, or another process created `folder` first.
     """
-    unfinished = place.with_name(f".{secrets.token_hex(6)}")
+    unfinished = folder.with_name(f".{secrets.token_hex(6)}")
     try:
         unfinished.mkdir(mode=0o700)
         yield unfinished
-        unfinished.rename(place)
-        sync(place.parent)
+        unfinished.rename(folder)
+        sync(folder.parent)
     except StorageError:
         raise
     except OSError as error:

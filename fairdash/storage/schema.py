@@ -84,10 +84,10 @@ class Array:
     is_needed: bool = True
 
 
-def require(holds: object, what: str) -> None:
-    """Raise a SchemaError that states `what`, unless the condition `holds`."""
+def require(holds: object, message: str) -> None:
+    """Raise a SchemaError that states `message`, unless the condition `holds`."""
     if not holds:
-        raise SchemaError(what)
+        raise SchemaError(message)
 
 
 def read_json(
@@ -178,13 +178,13 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             require(len(names) <= MAX_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column appears twice in it")
             require(columns.keys() >= set(names), "it has an unknown column")
-            known = {name: columns[name] for name in names}
-            lacking = [name for name, column in columns.items() if column.is_needed and name not in known]
+            present = {name: columns[name] for name in names}
+            lacking = [name for name, column in columns.items() if column.is_needed and name not in present]
             require(not lacking, f"it lacks the column {', '.join(lacking)}")
-            for name, column in known.items():
+            for name, column in present.items():
                 kind = file.schema_arrow.field(name).type
                 require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
-            texts = [name for name, column in known.items() if column.kind == TEXT]
+            texts = [name for name, column in present.items() if column.kind == TEXT]
         # If texts are read as dictionaries, a long text that is repeated in every row is in memory only once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
             table = file.read()
@@ -199,7 +199,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise SchemaError("it is not such a Parquet file") from error
-    for name, column in known.items():
+    for name, column in present.items():
         _check_cells(name, frame[name], column)
     return frame.astype(dict.fromkeys(texts, object))
 

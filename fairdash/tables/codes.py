@@ -178,9 +178,9 @@ def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
 
 
 def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
-    known = values.dropna()
-    known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
-    days = known.to_numpy().astype("datetime64[D]")
+    present = values.dropna()
+    present = present.dt.tz_localize(None) if getattr(present.dtype, "tz", None) is not None else present
+    days = present.to_numpy().astype("datetime64[D]")
     codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
@@ -236,9 +236,9 @@ def doubts_about(values: pd.Series) -> list[str]:
         )
     remark += _said_of_counted_days(values)
     levels = _levels(values)
-    if alike := said_of_spellings(values, levels):
+    if warning := said_of_spellings(values, levels):
         remark.append(
-            f"“{values.name}”: {alike}. These levels count as different unless you write them alike "
+            f"“{values.name}”: {warning}. These levels count as different unless you write them alike "
             f"(--one-spelling {values.name})."
         )
     for level in levels:
@@ -286,13 +286,13 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     # This comparison is also false if all cells are missing.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
-    known = values.dropna()
-    if (known % 1 != 0).any():
+    present = values.dropna()
+    if (present % 1 != 0).any():
         return None
-    month, day = known // 100 % 100, known % 100
+    month, day = present // 100 % 100, present % 100
     if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
         return None
-    days = pd.to_datetime(known.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
+    days = pd.to_datetime(present.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
     return None if days.isna().any() else days.reindex(values.index)
 
 

@@ -100,13 +100,13 @@ def profile_table(
 
 def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     kind = kind_of(values)
-    known = values.dropna()
+    present = values.dropna()
     # Cells of other types, such as lists, may not be comparable.
-    n_distinct = int(known.nunique()) if kind != "other" else 0
-    histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
+    n_distinct = int(present.nunique()) if kind != "other" else 0
+    histogram = present.value_counts().head(_STEPS).tolist() if kind == "text" else []
     minimum = mean = maximum = None
-    if kind in NUMBERS and len(known):
-        numbers = known.to_numpy(dtype=float)
+    if kind in NUMBERS and len(present):
+        numbers = present.to_numpy(dtype=float)
         # The sum of numbers near the largest float overflows, and the mean is then infinite.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
@@ -118,7 +118,7 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     return ColumnProfile(
         name=str(values.name),
         kind=kind,
-        n_missing=len(values) - len(known),
+        n_missing=len(values) - len(present),
         n_distinct=n_distinct,
         minimum=minimum,
         mean=mean,

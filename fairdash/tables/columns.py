@@ -62,7 +62,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [
-        _droppable(column, which, what, hint, lines) for which, what in masks_and_problems if which.any()
+        _droppable(column, which, fault, hint, lines) for which, fault in masks_and_problems if which.any()
     ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
@@ -73,8 +73,8 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Report a column in which all known numbers are equal."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
-    what = f"the {role} has the same value in every row, so dependence on it is undefined"
-    return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
+    problem = f"the {role} has the same value in every row, so dependence on it is undefined"
+    return [Problem(what=problem, hint="Choose a column that varies.", column=str(values.name))]
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
@@ -83,9 +83,9 @@ def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None
     return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
 
 
-def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.ndarray | None) -> Problem:
+def _droppable(column: str, which: np.ndarray, problem: str, hint: str, lines: np.ndarray | None) -> Problem:
     return Problem(
-        what=what,
+        what=problem,
         hint=hint,
         column=column,
         lines=first_lines(which, lines),
@@ -187,12 +187,12 @@ def as_pandas(table: Any) -> Any:
         return table
     import narwhals as nw
 
-    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
-    if isinstance(known, nw.DataFrame):
+    frame = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
         # pandas has no type for 128-bit integers.
-        wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
-        known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
-    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+        wide = [name for name, kind in frame.schema.items() if kind in (nw.Int128, nw.UInt128)]
+        frame = frame.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else frame
+    return frame.to_pandas() if isinstance(frame, (nw.DataFrame, nw.Series)) else table
 
 
 def require_unique(table: pd.DataFrame) -> None:
@@ -289,8 +289,8 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 def _are_numbers(column: pd.Series) -> bool:
     """Return whether at least half of a column's texts are numbers."""
-    known = column.dropna().astype(object)
-    return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
+    present = column.dropna().astype(object)
+    return bool(2 * pd.to_numeric(present, errors="coerce").notna().sum() >= len(present))
 
 
 def _not_numbers(column: pd.Series) -> Problem:

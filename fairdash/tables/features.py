@@ -157,10 +157,10 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     fixes=(Fix("codes", name),),
                 )
             )
-        if alike := said_of_spellings(values):
+        if warning := said_of_spellings(values):
             proposals.append(
                 Problem(
-                    what=alike,
+                    what=warning,
                     hint="Use one spelling, or leave the levels unchanged if they differ in meaning.",
                     column=name,
                     fixes=(Fix("spelling", name),),
@@ -170,32 +170,32 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             # If there are only two levels, such as 0 and 1, categories and numbers give the same model.
             if values.nunique() <= 2:
                 continue
-            what, hint = (
+            problem, hint = (
                 "the feature contains numbers that are stored as text",
                 "Convert it. Cells that are not numbers become missing.",
             )
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
-                what = "the feature contains numbers that are stored as categories"
+                problem = "the feature contains numbers that are stored as categories"
                 hint = (
                     "Convert it if the size of the numbers has a meaning; leave it if the numbers are codes."
                 )
             fixes = conversions(values)
         elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
             doubt, hint = use_of_dates(fixes)
-            what = f"the dates are left out{doubt and ': '}{doubt}"
+            problem = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
-            what, hint, fixes = (
+            problem, hint, fixes = (
                 "dates are written as numbers",
                 "Use the dates as years or ages.",
                 date_fixes(values),
             )
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
-            what = "the column is left out: it looks like an identifier"
+            problem = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
             fixes = (Fix("keep", name),)
         else:
             continue
-        proposals.append(Problem(what=what, hint=hint, column=name, fixes=fixes))
+        proposals.append(Problem(what=problem, hint=hint, column=name, fixes=fixes))
     return tuple(proposals)
 
 
@@ -207,22 +207,22 @@ def exclusion_reason(values: pd.Series) -> str | None:
     values : Series, shape (n,)
         Any column of a table.
     """
-    known = values.dropna()
-    if known.empty:
+    present = values.dropna()
+    if present.empty:
         return "every cell is missing"
     kind = kind_of(values)
     if kind == "date":
         return DATES
     if kind == "other":
         return "the cells are neither numbers nor text"
-    if not varies(known):
+    if not varies(present):
         return "only one value"
     if kind == "text":
-        levels = known.unique()
+        levels = present.unique()
         n_levels = len(levels)
         if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
-        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(present):
             return IDENTIFIER
         if n_levels > MAX_LEVELS:
             return f"more than {MAX_LEVELS} levels"
@@ -255,12 +255,12 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         is_missing, pd.Series(sensitive.to_numpy(dtype=float), index=is_missing.index)
     ):
         return True
-    known = feature.notna().to_numpy()
-    n = int(known.sum())
+    not_missing = feature.notna().to_numpy()
+    n = int(not_missing.sum())
     if n < min(len(feature) / 2, _MIN_KNOWN) or n < 3:
         return False
-    f = feature[known].reset_index(drop=True)
-    s = pd.Series(sensitive.to_numpy(dtype=float)[known])
+    f = feature[not_missing].reset_index(drop=True)
+    s = pd.Series(sensitive.to_numpy(dtype=float)[not_missing])
     return _implies(f, s) or same_order(f, s)
 
 

@@ -246,11 +246,11 @@ def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
 
 def _orders(values: pd.Series) -> tuple[str, ...]:
     """Return the possible orders of day, month and year in a column's dates, if it has dates."""
-    known, kind = values.dropna(), kind_of(values)
-    if (kind == "date" and len(known)) or day_numbers(values) is not None:
+    present, kind = values.dropna(), kind_of(values)
+    if (kind == "date" and len(present)) or day_numbers(values) is not None:
         # Cells stored as dates, and numbers such as 19480711, are unambiguous.
         return (YEAR_FIRST,)
-    return date_orders(known.unique()) if kind == "text" else ()
+    return date_orders(present.unique()) if kind == "text" else ()
 
 
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:

@@ -151,9 +151,9 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
         by_row = by_row.mask(inside, str(level))
         n_bands_of_cell += inside
     if (n_bands_of_cell > 1).any():
-        what = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
+        problem = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
         raise DataError.of(
-            what, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
+            problem, "Change the ends of the bands, so that they don't overlap.", column=str(values.name)
         )
     return (
         by_row.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
@@ -166,10 +166,10 @@ def _why_not_usable(values: pd.Series) -> str:
     """Explain why fairdash does not use a column without a role; return "" if it uses the column."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they contain row numbers"
-    known = values.dropna()
-    if values.dtype == object and len(known) and not isinstance(known.iloc[0], (str, int, float, bool)):
+    present = values.dropna()
+    if values.dtype == object and len(present) and not isinstance(present.iloc[0], (str, int, float, bool)):
         try:
-            known.head(100).map(hash)
+            present.head(100).map(hash)
         except TypeError:
             return "their cells are lists or records"
     return ""

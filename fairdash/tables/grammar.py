@@ -229,13 +229,13 @@ def holds_numbers(values: pd.Series) -> bool:
     """
     # Only the distinct texts are checked, because even a million cells have few distinct texts.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
-    if known.empty or known.str.fullmatch(LEADING_ZERO).any():
+    numbers = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
+    if numbers.empty or numbers.str.fullmatch(LEADING_ZERO).any():
         return False
-    is_unambiguous = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
-    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
+    is_unambiguous = numbers.str.fullmatch(_SPACED).any() or numbers.str.fullmatch(_BOTH_MARKS).any()
+    if numbers.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
         return False
-    return bool(np.average(to_numbers(known).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
+    return bool(np.average(to_numbers(numbers).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
@@ -278,9 +278,9 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     Series, datetime64
         Dates, with NaT for missing cells.
     """
-    known = values.dropna()
-    date_of_text = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    dates = pd.Series([date_of_text[text] for text in known], index=known.index, dtype="datetime64[us]")
+    present = values.dropna()
+    date_of_text = {text: _readings(str(text).strip())[order] for text in present.unique()}
+    dates = pd.Series([date_of_text[text] for text in present], index=present.index, dtype="datetime64[us]")
     return dates.reindex(values.index)
 
 

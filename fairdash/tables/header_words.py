@@ -93,14 +93,14 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
             n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
     for concept, parts in _JOINT.items():
         if set(parts) <= set(meanings):
-            known = [
+            known_words = [
                 part
                 for word in parts
                 for phrase, _ in _phrases()[word]
                 if _has_words(phrase, words)
                 for part in phrase
             ]
-            meanings[concept] = PART if _other_words_of(words, known) else WHOLE
+            meanings[concept] = PART if _other_words_of(words, known_words) else WHOLE
     most_words = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(

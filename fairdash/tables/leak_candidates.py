@@ -135,11 +135,11 @@ def find_suspects(
     if kind_of(frame[target]) not in NUMBERS or not columns:
         return ()
     y = as_floats(frame[target])
-    known = np.isfinite(y.to_numpy())
-    if known.sum() < _MIN_ROWS or y[known].nunique() < 2:
+    is_finite = np.isfinite(y.to_numpy())
+    if is_finite.sum() < _MIN_ROWS or y[is_finite].nunique() < 2:
         return ()
-    if not known.all():
-        frame, y = frame[known], y[known]
+    if not is_finite.all():
+        frame, y = frame[is_finite], y[is_finite]
     further = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
@@ -227,9 +227,9 @@ class _Trees(NamedTuple):
         y = self.ranks if y is None else y
         return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
-    def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
-        """Return the share of the variance of y's residuals, given `known`, that columns explain."""
-        return self.explain(columns, y - _predicted([known], y, self.fold))
+    def explain_rest(self, columns: list[Floats], y: Floats, given_columns: Floats) -> float:
+        """Return the share of the variance of y's residuals, given `given_columns`, that columns explain."""
+        return self.explain(columns, y - _predicted([given_columns], y, self.fold))
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
         """Return shares of the target's order that one column, the other columns, and all columns explain."""

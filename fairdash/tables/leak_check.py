@@ -153,7 +153,7 @@ def check_data(
         )
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
-    known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
+    n_finite = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
     unexplained = [name for name in looked_at if name not in leaks]
     parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
     unexplained = [name for name in unexplained if name not in parts]
@@ -163,9 +163,9 @@ def check_data(
         columns=looked_at,
         n=len(frame),
         findings=(
-            *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(Finding(column=c, level=CERTAIN, sentence=why, number=n_finite) for c, why in leaks.items()),
             *(
-                Finding(column=c, level=CERTAIN, sentence=why, number=known, of="price")
+                Finding(column=c, level=CERTAIN, sentence=why, number=n_finite, of="price")
                 for c, why in parts.items()
             ),
             *suspects,

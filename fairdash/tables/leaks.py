@@ -97,8 +97,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
     y = as_floats(target)
-    known = np.isfinite(y.to_numpy())
-    y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
+    is_finite = np.isfinite(y.to_numpy())
+    y, f = y[is_finite].reset_index(drop=True), feature[is_finite].reset_index(drop=True)
     if can_convert(f):
         f = to_numbers(f)
     if not varies(y) or not varies(f):
@@ -113,7 +113,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
         return MISSING_TELLS
     if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
-        w = as_floats(exposure)[known].reset_index(drop=True)
+        w = as_floats(exposure)[is_finite].reset_index(drop=True)
         w = w.where(w > 0)
         if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
             return READ_OFF
@@ -261,7 +261,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     if len(sizes) < 2 or not is_function(y, f):
         return False
     cells: Floats = as_floats(y).to_numpy()
-    places, first = np.unique(cells, return_index=True)
+    unique_cells, first = np.unique(cells, return_index=True)
     class_of_place = codes[first]
     changes = np.flatnonzero(class_of_place[1:] != class_of_place[:-1])
     if len(changes) != len(sizes) - 1:
@@ -271,16 +271,16 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
     if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
         return False
-    return _are_adjacent(places, changes)
+    return _are_adjacent(unique_cells, changes)
 
 
-def _are_adjacent(places: Floats, changes: Codes) -> bool:
+def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     """Return whether the gaps between classes are about as wide as the neighbouring gaps.
 
     If salaries within a pay grade vary so much that they reach the next grade, the gaps are wider near the
     limits of the classes.
     """
-    gaps = np.diff(places)
+    gaps = np.diff(positions)
     inside = np.ones(len(gaps), dtype=bool)
     inside[changes] = False
     within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]

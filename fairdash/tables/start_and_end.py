@@ -68,11 +68,11 @@ def _squared_links(columns: np.ndarray) -> np.ndarray:
     `columns` has the shape (n, 1 + p). The result is NaN or infinite if a cell is missing or a difference is
     constant.
     """
-    known = np.where(np.isfinite(columns), columns, np.nan)
+    is_finite = np.where(np.isfinite(columns), columns, np.nan)
     # All columns are divided by the same number, so that squares don't overflow. The correlations don't
     # change.
-    known /= max(float(np.nanmax(np.abs(known))), 1.0)
-    centred = known - known.mean(axis=0)
+    is_finite /= max(float(np.nanmax(np.abs(is_finite))), 1.0)
+    centred = is_finite - is_finite.mean(axis=0)
     products = centred.T @ centred
     size, with_first = np.diag(products)[1:], products[0, 1:]
     squared_sizes = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
@@ -83,12 +83,12 @@ def _squared_links(columns: np.ndarray) -> np.ndarray:
 
 
 def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
-    known = np.isfinite(length) & np.isfinite(w)
-    if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+    is_finite = np.isfinite(length) & np.isfinite(w)
+    if is_finite.sum() < _MIN_BOUNDED or np.ptp(w[is_finite]) == 0 or np.ptp(length[is_finite]) == 0:
         return False
 
     def correlation(values: np.ndarray) -> float:
-        return absolute_correlation(values[known], w[known])
+        return absolute_correlation(values[is_finite], w[is_finite])
 
     # If one column alone correlates this strongly with the exposure, the two columns are not start and end.
     return correlation(length) > edge and max(map(correlation, ends)) < edge

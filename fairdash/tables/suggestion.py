@@ -272,8 +272,8 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     return max(
         (
             (len(concepts) - rank, meanings[concept])
-            for rank, alike in enumerate(concepts)
-            for concept in alike.split()
+            for rank, synonyms in enumerate(concepts)
+            for concept in synonyms.split()
             if concept in meanings and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
         ),
         default=(0, 0),

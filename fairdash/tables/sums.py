@@ -202,11 +202,11 @@ class _Search:
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
         """Draw the sample of rows; None if there are too few rows or no candidates."""
-        known = np.flatnonzero(np.isfinite(y))
-        if len(known) < _MIN_ROWS:
+        finite_rows = np.flatnonzero(np.isfinite(y))
+        if len(finite_rows) < _MIN_ROWS:
             return None
-        sample = known[_evenly_spaced(len(known), _MAX_ROWS)]
-        medians, drawn = {}, [sample]
+        sample = finite_rows[_evenly_spaced(len(finite_rows), _MAX_ROWS)]
+        medians, samples = {}, [sample]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
                 continue
@@ -214,8 +214,8 @@ class _Search:
             if not np.isfinite(cells).all() or (_is_indicator(cells[sample]) and _is_indicator(cells)):
                 continue
             medians[name] = float(np.median(cells[sample]))
-            differing = known[cells[known] != medians[name]]
-            drawn.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
+            differing = finite_rows[cells[finite_rows] != medians[name]]
+            samples.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
         if len(medians) > _MAX_COLUMNS:
             correlations = {
                 name: absolute_correlation(_cells(frame[name])[sample], y[sample]) for name in medians
@@ -225,7 +225,7 @@ class _Search:
             }
         if not medians:
             return None
-        rows = np.unique(np.concatenate(drawn))
+        rows = np.unique(np.concatenate(samples))
         x = np.column_stack([_cells(frame[name])[rows] for name in medians])
         return cls(frame, tuple(medians), rows, x, np.array(list(medians.values())))
 
@@ -233,19 +233,19 @@ class _Search:
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
-        places = np.flatnonzero([name in among for name in self.names])
+        indices = np.flatnonzero([name in among for name in self.names])
         # Rows with the most frequent total are left out, because it may be a minimum premium.
         counting = np.isfinite(y) & (y != _most_frequent(y))
         in_sample = counting[self.rows]
-        if in_sample.sum() < len(places) + _MIN_ROWS:
+        if in_sample.sum() < len(indices) + _MIN_ROWS:
             in_sample = np.isfinite(y[self.rows])
-        if len(places) < least or min(in_sample.sum() - len(places), counting.sum()) < _MIN_ROWS:
+        if len(indices) < least or min(in_sample.sum() - len(indices), counting.sum()) < _MIN_ROWS:
             return None
-        beta = _coefficients(self.x[in_sample][:, places], y[self.rows[in_sample]])
+        beta = _coefficients(self.x[in_sample][:, indices], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
         if len(chosen) < least or beta.max(initial=0.0) <= 0:
             return None
-        parts, sign = places[chosen], np.sign(beta[chosen])
+        parts, sign = indices[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
         errors = np.broadcast_to(error, y.shape)[counting]
         line = _line_of(y[counting], sign, cells, errors, exact=precision(self.frame[total]))

@@ -157,9 +157,9 @@ def _check(given: dict[str, Array], weight: Array) -> None:
     for name, amounts in given.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
-            what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
+            problem = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
             hint = "The cap is relative to a premium above 0: correct these rows, or leave them out."
-            checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
+            checks.problems.append(Problem(what=problem, hint=hint, column=name, count=len(rows)))
     fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
     hint = "Give one number of at least 0 per row; at least one must be above 0."
     checks.require(fits, "sample_weight", "The weights are not valid", hint)

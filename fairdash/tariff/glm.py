@@ -56,9 +56,9 @@ def fit_glm(
         start is None
         and shape.is_ridge
         and len(y) > 2 * SAMPLE
-        and y[(drawn := _evenly_spaced(len(y)))].any()
+        and y[(sampled_rows := _evenly_spaced(len(y)))].any()
     ):
-        start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
+        start, _ = fit_glm(x[sampled_rows], y[sampled_rows], weight[sampled_rows], loss=loss, shape=shape)
     with_ones = np.column_stack([x, np.ones(len(x))])
     if start is not None or not shape.is_ridge:
         return _fit_shape(with_ones, y, weight, loss=loss, shape=shape, start=start)

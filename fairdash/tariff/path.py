@@ -182,11 +182,11 @@ def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None
     usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(usable, "lams", "The weights λ are not valid", "Give numbers of at least 0.")
     fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
-    what, hint = (
+    text, hint = (
         f"“{penalty.id}” takes one sensitive column only",
         "Choose one sensitive column, or another penalty.",
     )
-    checks.require(fits, "penalty", what, hint)
+    checks.require(fits, "penalty", text, hint)
     checks.finish()
     problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
     if problem is not None:

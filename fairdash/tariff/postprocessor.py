@@ -277,9 +277,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         checks = Checks(OptionError)
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
         checks.require(in_range, "alpha", "The strength is not valid", "Give a number from 0 to 1.")
-        known = self.projection in PROJECTIONS
+        is_known = self.projection in PROJECTIONS
         hint = "Choose “trees”, “factors” or “network”."
-        checks.require(known, "projection", "This projection does not exist", hint)
+        checks.require(is_known, "projection", "This projection does not exist", hint)
         repairs = self.projection == "trees" or (in_range and self.alpha > 0)
         checks.require(repairs, "alpha", "0 means no repair", "Give an alpha above 0, or use trees.")
         is_of_price = self.projection != "network" or self.objective == "demographic_parity"
@@ -365,9 +365,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             if levels is None:
                 numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
-            place = {name: code for code, name in enumerate(levels)}
+            code_by_level = {name: code for code, name in enumerate(levels)}
             # Rare and new classes belong to the last class, “all others”.
-            codes = column.astype(str).map(place).fillna(len(levels) - 1)
+            codes = column.astype(str).map(code_by_level).fillna(len(levels) - 1)
             numbers.append(np.asarray(codes, dtype=np.float64))
         return np.column_stack(numbers)
 

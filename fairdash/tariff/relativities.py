@@ -239,7 +239,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     refuse_unmatched(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
-        problems = unrated_problems(mains, features, what="The tariff has no relativity", hint=hint)
+        problems = unrated_problems(mains, features, problem="The tariff has no relativity", hint=hint)
         if problems:
             raise DataError(*problems)
     return premiums(
@@ -255,8 +255,8 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
     names: list[Hashable] = list(dict.fromkeys(columns))
     checks = Checks(DataError)
     for name in names:
-        what = "The tariff has this factor, but X lacks this column"
-        checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
+        problem = "The tariff has this factor, but X lacks this column"
+        checks.require(name in features.columns, str(name), problem, "Add it to X under the same name.")
     checks.finish()
     return clean_features(features[names], numbers=tuple(dict.fromkeys(numbers)))
 
@@ -289,10 +289,10 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
         values.append(eta[rows.index[order]].to_numpy(dtype=float))
     pairs = table[kinds == INTERACTION]
     for names, rows in pairs.groupby(["factor", "by"], sort=False):
-        interaction, places = _pair(str(names[0]), str(names[1]), rows)
+        interaction, codes = _pair(str(names[0]), str(names[1]), rows)
         terms.append(interaction)
         of_pairs = np.zeros(len(interaction.shares))
-        of_pairs[places] = eta[rows.index]
+        of_pairs[codes] = eta[rows.index]
         values.append(of_pairs)
     (base,) = eta[kinds == BASE]
     return terms, float(base), values, multiplies
@@ -303,8 +303,8 @@ def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     checks = Checks(DataError)
     table = _with_kinds(table)
     value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
-    what, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
-    checks.require(len(value_columns) == 1, None, what, hint)
+    problem, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
+    checks.require(len(value_columns) == 1, None, problem, hint)
     for name in ("factor", "kind"):
         how = (
             "The table needs the columns factor, kind, level and relativity; split a coefficient's name, "
@@ -355,13 +355,13 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
-    for column, bad, what, hint in (
+    for column, bad, problem, hint in (
         ("kind", ~kinds.isin(KINDS), f"have a kind other than {', '.join(KINDS)}", "Correct the kinds."),
         (value, lacks_number, f"have no number{above}", "Correct the numbers."),
         ("factor", lacks_factor, "have no factor", "Name the column."),
         ("level", lacks_level, "have no level or breakpoint", _FILL_HINT),
     ):
-        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {what}", hint)
+        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {problem}", hint)
     checks.finish()
 
 
@@ -382,20 +382,20 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()
     kind = kinds[0] if len(kinds) else LEVEL
-    place = np.flatnonzero(rows["kind"] != MISSING)
+    not_missing = np.flatnonzero(rows["kind"] != MISSING)
     if kind == BREAKPOINT:
-        place = place[np.argsort(present["at"].to_numpy(), kind="stable")]
-        cells = rows["at"].to_numpy()[place].tolist()
+        not_missing = not_missing[np.argsort(present["at"].to_numpy(), kind="stable")]
+        cells = rows["at"].to_numpy()[not_missing].tolist()
     elif kind == BAND:
-        place = place[_ordered_bands(name, present["from"], present["to"])]
-        cells = rows["from"].to_numpy()[place][1:].tolist()
+        not_missing = not_missing[_ordered_bands(name, present["from"], present["to"])]
+        cells = rows["from"].to_numpy()[not_missing][1:].tolist()
     else:
         cells = present["level"].tolist()
     checks.require(
         len(set(cells)) == len(cells), name, "A level or breakpoint appears twice in the table", hint
     )
     checks.finish()
-    order = np.concatenate([place, missing])
+    order = np.concatenate([not_missing, missing])
     factor = Factor(
         column=name,
         # Fixed levels become ordinary levels, because the table contains their relativities.
@@ -426,23 +426,23 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
     """Return the interaction that `rows` describe, and each row's position among the interaction's values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
-    places = of_first * second.n_places + of_second
-    if len(set(places.tolist())) < len(places):
+    codes = of_first * second.n_places + of_second
+    if len(set(codes.tolist())) < len(codes):
         raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one row.", column=name)
     shares = np.zeros(first.n_places * second.n_places)
-    shares[places] = rows["share"]
-    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
+    shares[codes] = rows["share"]
+    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), codes
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
     """Return the levels or bands of one column of an interaction, and each row's position among these."""
     if level.notna().all():
-        places, levels = pd.factorize(level.map(str))
+        codes, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)
     else:
         bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
         ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
         kind, cells, count = BAND, tuple(ordered["low"].tolist()[1:]), len(ordered)
-        places = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
+        codes = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
     factor = Factor(column=name, kind=kind, cells=cells, base=0, shares=(0.0,) * count)
-    return factor, places.astype(np.int64)
+    return factor, codes.astype(np.int64)

@@ -195,22 +195,22 @@ def _require_curves(
     for name, direction in monotone.items():
         leave = "Leave the column out of monotone"
         if name not in factors:
-            what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
+            text, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
         elif factors[name].kind == FIXED:
-            what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
+            text, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
         elif name in paired:
-            what = f"“{name}” is in an interaction, whose relativities could violate the constraint"
+            text = f"“{name}” is in an interaction, whose relativities could violate the constraint"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
+            text, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
             fits = not isinstance(direction, (bool, Sequence)) and direction in (1, -1)
-            checks.require(fits, "monotone", what, hint)
+            checks.require(fits, "monotone", text, hint)
             continue
         else:
-            what, hint = _order_problem(factors[name], direction)
-            checks.require(not what, "monotone", what, hint)
+            text, hint = _order_problem(factors[name], direction)
+            checks.require(not text, "monotone", text, hint)
             continue
-        checks.require(False, "monotone", what, hint)
+        checks.require(False, "monotone", text, hint)
     checks.finish()
 
 

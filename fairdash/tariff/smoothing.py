@@ -79,9 +79,9 @@ def choose_smooth(
     fixed = np.zeros(n) if offset is None else offset
     # Only sampled rows are copied, because a copy of the whole design matrix would double the memory.
     x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
-    place = np.arange(len(rows))
-    held_out = [place[k::FOLDS] for k in range(FOLDS)]
-    training = [np.delete(place, np.s_[k::FOLDS]) for k in range(FOLDS)]
+    row_index = np.arange(len(rows))
+    held_out = [row_index[k::FOLDS] for k in range(FOLDS)]
+    training = [np.delete(row_index, np.s_[k::FOLDS]) for k in range(FOLDS)]
     has_claims = not loss.has_log_link or all(target[train].any() for train in training)
     if n < MIN_ROWS or not chosen or not has_claims:
         return dict.fromkeys(chosen, 0.0)

@@ -114,8 +114,10 @@ class TariffStack:
         n = len(y)
         rows = np.arange(n)
         if n > options.penalty_rows:
-            drawn = rng_of(Stream.PENALTY_ROWS, random_state).choice(n, options.penalty_rows, replace=False)
-            rows = np.sort(drawn)
+            sampled_rows = rng_of(Stream.PENALTY_ROWS, random_state).choice(
+                n, options.penalty_rows, replace=False
+            )
+            rows = np.sort(sampled_rows)
         self.number = number or (np.float64 if n == len(rows) else np.float32)
         self.loss, self.objective, self.lams = options.loss, OBJECTIVES[options.objective], lams
         share = weight / weight.sum()
@@ -365,23 +367,23 @@ def minimise_monotone(
 def _direction(slope: Array, steps: list[Array], changes: list[Array]) -> Array:
     """Return the directions of the next steps, (K, P): minus approximate inverse Hessian times gradient."""
     q = slope.copy()
-    known = []
+    directions = []
     for s, y in zip(reversed(steps), reversed(changes), strict=True):
         curvature = (s * y).sum(axis=1)
         sound = curvature > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
         rho = np.where(sound, 1 / np.where(sound, curvature, 1.0), 0.0)
         a = rho * (s * q).sum(axis=1)
         q = q - a[:, None] * y
-        known.append((s, y, rho, a))
+        directions.append((s, y, rho, a))
     scale = np.ones_like(slope[:, 0])
     fixed = np.zeros_like(scale, dtype=bool)
-    for _, y, rho, _ in known:
+    for _, y, rho, _ in directions:
         newest = (rho > 0) & ~fixed
         size = (y * y).sum(axis=1)
         scale = np.where(newest, 1 / (np.where(newest, rho, 1.0) * np.maximum(size, 1e-300)), scale)
         fixed |= newest
     q = scale[:, None] * q
-    for s, y, rho, a in reversed(known):
+    for s, y, rho, a in reversed(directions):
         b = rho * (y * q).sum(axis=1)
         q = q + (a - b)[:, None] * s
     return -q

@@ -171,13 +171,13 @@ def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
     """Return the weighted median of the cells that are not missing, or 0 if all cells are missing."""
-    known = ~np.isnan(column)
-    if not known.any():
+    not_missing = ~np.isnan(column)
+    if not not_missing.any():
         return 0.0
     if sample_weight is None:
-        return float(np.median(column[known]))
-    order = np.argsort(column[known], kind="stable")
-    values, mass = column[known][order], np.cumsum(sample_weight[known][order])
+        return float(np.median(column[not_missing]))
+    order = np.argsort(column[not_missing], kind="stable")
+    values, mass = column[not_missing][order], np.cumsum(sample_weight[not_missing][order])
     middle = mass[-1] / 2
     below, above = np.searchsorted(mass, middle, side="left"), np.searchsorted(mass, middle, side="right")
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)

@@ -126,8 +126,8 @@ class Target:
         return f"{self.measure}<={floor}{self.at_most:g}"
 
 
-def _target_error(what: str) -> OptionError:
-    return OptionError.of(what, _TARGET_HINT, column="target")
+def _target_error(problem: str) -> OptionError:
+    return OptionError.of(problem, _TARGET_HINT, column="target")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,8 +168,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     # rounding.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # Dependence is assumed to start falling at a third of the first weight.
-    place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
-    lams_between = 10 ** np.interp(-levels, -falling[first], place[first])
+    log_lam = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
+    lams_between = 10 ** np.interp(-levels, -falling[first], log_lam[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
         rounded = _with_added_lam(rounded)
@@ -196,5 +196,5 @@ def rows_of_pilot(
         for rows, limit in ((split.train, most), (split.validation, MAX_MEASURED_ROWS))
     )
     sampled = dataset.take(np.concatenate([train, validation]))
-    place, n_train = np.arange(sampled.n_rows), len(train)
-    return sampled, Split(place[:n_train], place[:0], place[n_train:])
+    row_index, n_train = np.arange(sampled.n_rows), len(train)
+    return sampled, Split(row_index[:n_train], row_index[:0], row_index[n_train:])

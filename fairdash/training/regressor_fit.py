@@ -193,15 +193,15 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     hint = "Give one weight per row: above 0 for training rows, otherwise 0."
-    what = None
+    problem = None
     if weight.shape != (n_rows,):
-        what = f"The weights have the shape {weight.shape}, but X has {n_rows:,} rows"
+        problem = f"The weights have the shape {weight.shape}, but X has {n_rows:,} rows"
     elif (weight < 0).any():
-        what = "A weight is below zero"
+        problem = "A weight is below zero"
     elif (weight > 0).sum() < 2:
-        what = "Fewer than two weights are above zero"
-    if what is not None:
-        raise DataError.of(what, hint, column="sample_weight")
+        problem = "Fewer than two weights are above zero"
+    if problem is not None:
+        raise DataError.of(problem, hint, column="sample_weight")
     return np.asarray(weight)
 
 
@@ -293,8 +293,8 @@ def rows_to_predict(
         require_unique(X)
         checks = Checks(DataError)
         for name in columns:
-            what = "The model was fitted with this column, but X lacks it"
-            checks.require(name in X.columns, str(name), what, "Add it to X under the same name.")
+            problem = "The model was fitted with this column, but X lacks it"
+            checks.require(name in X.columns, str(name), problem, "Add it to X under the same name.")
         checks.finish()
         table = X
     else:

@@ -161,8 +161,8 @@ def _by_group(
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
         splitter = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
-        remaining, drawn = next(splitter.split(rows, groups=groups[rows]))
-        return rows[remaining], rows[drawn]
+        remaining, selected = next(splitter.split(rows, groups=groups[rows]))
+        return rows[remaining], rows[selected]
 
     splits = []
     for j in range(n_splits):
@@ -207,16 +207,16 @@ def _window(time: NDArray[np.float64], begin: float, validation_share: float) ->
         return None
     validation = earlier[:0]
     if validation_share:
-        known = np.sort(time[earlier])
-        since = known[min(round((1 - validation_share) * len(known)), len(known) - 1)]
+        sorted_times = np.sort(time[earlier])
+        since = sorted_times[min(round((1 - validation_share) * len(sorted_times)), len(sorted_times) - 1)]
         earlier, validation = earlier[time[earlier] < since], earlier[time[earlier] >= since]
         if not len(earlier):
             return None
     return Split(earlier, np.flatnonzero(inside), validation)
 
 
-def _option_error(option: str, what: str, hint: str) -> OptionError:
-    return OptionError.of(what, hint, column=option)
+def _option_error(option: str, problem: str, hint: str) -> OptionError:
+    return OptionError.of(problem, hint, column=option)
 
 
 #: All kinds of splits, by id.

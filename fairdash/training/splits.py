@@ -86,14 +86,14 @@ def undefined_in_words(
     constant = {str(name): constant_parts(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
         if all(len(constant[column]) == len(parts) for column in columns):
-            what = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"
+            problem = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"
             hint = "Use another kind of split, or choose a column with several frequent values."
-            raise DataError.of(what, hint, column=name)
+            raise DataError.of(problem, hint, column=name)
     return tuple(
-        f"“{name}” is constant in the {of.format(f'{len(places)} of {len(parts)}')} (no. "
-        f"{', '.join(str(j + 1) for j in places)}). Means of dependence do not include these splits or folds."
-        for name, places in constant.items()
-        if places
+        f"“{name}” is constant in the {of.format(f'{len(where)} of {len(parts)}')} (no. "
+        f"{', '.join(str(j + 1) for j in where)}). Means of dependence do not include these splits or folds."
+        for name, where in constant.items()
+        if where
     )
 
 
@@ -138,10 +138,10 @@ def folds(
         Raised if there are fewer than 2 folds, or more folds than rows or groups.
     """
     group_of = None if groups is None else np.asarray(groups)[rows]
-    most, what = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
+    most, unit = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
-            f"The {what} can't be divided into {n_folds} folds",
+            f"The {unit} can't be divided into {n_folds} folds",
             f"Choose a number from 2 to {most:,}.",
             column="n_folds",
         )

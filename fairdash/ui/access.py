@@ -164,8 +164,8 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
 
 
 def _values(scope: Scope, header: str) -> list[str]:
-    asked = header.lower().encode("latin-1")
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
+    header_bytes = header.lower().encode("latin-1")
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == header_bytes]
 
 
 def _refusal_without_user(scope: Scope) -> str | None:

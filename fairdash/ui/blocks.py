@@ -119,14 +119,14 @@ def show_stage(
     def released() -> None:
         # The browser may send any value, but only a position of the slider is accepted.
         at = st.session_state[key].released
-        places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
-        if isinstance(at, int) and 0 <= at < places:
+        n_frames = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
+        if isinstance(at, int) and 0 <= at < n_frames:
             on_release(at)
 
     larger = {"text": presented_text, "share": presented_share} if presented() else {}
     figures = [
-        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
-        for place, each in enumerate(data["figures"])
+        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{index + 1}"}
+        for index, each in enumerate(data["figures"])
     ]
     _component()(key=key, data=data | {"figures": figures}, on_released_change=released)
 

@@ -94,15 +94,15 @@ def show_curve() -> None:
 
 def sentence(data: dict[str, Any], at: int) -> str:
     """State how the chosen weight λ changes the error, and the prices by age."""
-    apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
+    gap, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
-            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € between ages."
+            f"The most accurate price follows age: average prices differ by up to {gap:.0f} € between ages."
         )
     error = error_change(data["rmse"][0], data["rmse"][at], of_average=data["rmse_of_average"], unit="€")
     link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
-        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € between ages instead of "
+        f"At λ = {data['lam'][at]:g} average prices differ by {gap:.0f} € between ages instead of "
         f"{before:.0f} €, {error}, and a test {link}."
     )
 
@@ -180,25 +180,25 @@ def show_tour_step(shown: StreamlitPage) -> None:
 
     The step is in the address or, if a link without the step opened the page, in the session.
     """
-    asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
-    if asked is None:
+    visit = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
+    if visit is None:
         return
-    known = {str(place): step for place, step in enumerate(STEPS, 1)}
-    if asked not in known:
+    step_by_number = {str(number): step for number, step in enumerate(STEPS, 1)}
+    if visit not in step_by_number:
         _end_tour()
         return
-    st.session_state[Address.VISIT] = asked
-    if st.query_params.get(Address.VISIT) != asked:
-        st.query_params[Address.VISIT] = asked
-    (name, words), following = known[asked], str(int(asked) + 1)
+    st.session_state[Address.VISIT] = visit
+    if st.query_params.get(Address.VISIT) != visit:
+        st.query_params[Address.VISIT] = visit
+    (name, words), following = step_by_number[visit], str(int(visit) + 1)
     with st.container(border=True, key=KEY("visit")):
-        st.markdown(f"**Tour, {asked} of {len(STEPS)}.** {words}")
+        st.markdown(f"**Tour, {visit} of {len(STEPS)}.** {words}")
         with st.container(horizontal=True):
             if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):
-                    _go_to_step(name, asked)
-            elif following in known and st.button("Next", key=KEY("next"), type="primary"):
-                _go_to_step(known[following][0], following)
+                    _go_to_step(name, visit)
+            elif following in step_by_number and st.button("Next", key=KEY("next"), type="primary"):
+                _go_to_step(step_by_number[following][0], following)
             st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_end_tour)
 
 

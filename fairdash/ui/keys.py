@@ -84,7 +84,7 @@ class Keys:
         path = Path(file)
         parts = path.with_suffix("").parts
         # The prefix is the part of the path that begins at the last folder "ui" or "pages", without "ui".
-        start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
+        start = max((index for index, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # The same file may register its prefix again, because a page's script runs at every rerun.
         if _TAKEN.setdefault(self.prefix, path) != path:

@@ -145,11 +145,11 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     traces = picture["spec"]["data"]
     part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
     shown_trace = {"figure": 0, "kind": "trace", "part": part}
-    place = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
-    if place is None:
+    index = next((k for k, each in enumerate(moves) if shown_trace.items() <= each.items()), None)
+    if index is None:
         return None
     rows = [[label] for label in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
-    return {"title": title, "head": [head], "rows": rows, "move": place}
+    return {"title": title, "head": [head], "rows": rows, "move": index}
 
 
 def guesses() -> dict[str, str]:

@@ -156,7 +156,7 @@ def choose(
     *,
     name: str,
     key: str,
-    place: Any = st,
+    container: Any = st,
     hidden_label: bool = False,
 ) -> str:
     """Show a segmented control of `options`; the address stores the selected id.
@@ -173,7 +173,7 @@ def choose(
         Name of the parameter in the address.
     key
         Key of the control, which differs from `name` if two controls share a parameter.
-    place
+    container
         Container for the control: a column or the page.
 
     Returns
@@ -183,14 +183,14 @@ def choose(
     """
     in_address = st.query_params.get(name)
     if in_address is not None and in_address not in options:
-        known = ", ".join(f"“{safe(option)}”" for option in options)
-        place.warning(
-            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
+        listed = ", ".join(f"“{safe(option)}”" for option in options)
+        container.warning(
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {listed}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
         st.session_state[key] = in_address if in_address in options else next(iter(options))
-    chosen: str = place.segmented_control(
+    chosen: str = container.segmented_control(
         label,
         list(options),
         format_func=options.__getitem__,

@@ -130,7 +130,7 @@ def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
 _NONE = "None"
 
 
-def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
+def ask(container: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     """Ask for a plan's option in a suitable widget, with the label, help text and range of the option.
 
     `more` contains further arguments of the widget, such as its key. If `more` contains `options`, such as a
@@ -140,21 +140,23 @@ def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     about, kind, default = option.metadata, str(option.type), option.default
     words = {"label": about["label"], "help": about["help"] or None, **more}
     if "options" in more and kind.startswith("tuple"):
-        return tuple(place.multiselect(**{"placeholder": _NONE, **words}))
+        return tuple(container.multiselect(**{"placeholder": _NONE, **words}))
     if "options" in more:
-        return place.selectbox(**{"format_func": lambda option: _NONE if option is None else option, **words})
+        return container.selectbox(
+            **{"format_func": lambda option: _NONE if option is None else option, **words}
+        )
     if isinstance(choices := about["choices"], Mapping):
         captions = [key.meaning for key in choices.values()]
-        return place.radio(
+        return container.radio(
             options=list(choices), format_func=lambda key: choices[key].title, captions=captions, **words
         )
     if not about["within"]:
-        return str(place.text_input(max_chars=20, **words)).strip()
+        return str(container.text_input(max_chars=20, **words)).strip()
     scale = 100 if about["unit"] else 1
     number_type = int if kind.startswith("int") else float
     low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
     begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
     step = number_type(scale * about["step"]) if about["step"] else None
     shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
-    given = place.number_input(**shown | words)
+    given = container.number_input(**shown | words)
     return given if given is None or scale == 1 else given / scale

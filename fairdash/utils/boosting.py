@@ -80,12 +80,12 @@ def in_bins(columns: Array, count: int) -> Array:
     array([1., 1., 3., 3., 5., 5.])
     """
     for column in columns.T:
-        known = np.sort(column[~np.isnan(column)])
-        if len(known) <= count or len(np.unique(known)) <= count:
+        sorted_values = np.sort(column[~np.isnan(column)])
+        if len(sorted_values) <= count or len(np.unique(sorted_values)) <= count:
             continue
-        upper_edges = np.unique(known[np.arange(1, count + 1) * len(known) // count - 1])
-        starts = np.searchsorted(known, upper_edges, side="right")
-        middles = known[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
+        upper_edges = np.unique(sorted_values[np.arange(1, count + 1) * len(sorted_values) // count - 1])
+        starts = np.searchsorted(sorted_values, upper_edges, side="right")
+        middles = sorted_values[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
         is_known = ~np.isnan(column)
         column[is_known] = middles[np.searchsorted(upper_edges, column[is_known])]
     return columns

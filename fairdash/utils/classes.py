@@ -104,25 +104,25 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
-        places, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+        category_codes, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
-        places, levels = pd.factorize(column, sort=True)
+        category_codes, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
         # The levels are sorted as text, so that the order does not depend on the type of the levels.
         order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
-        places = np.append(np.argsort(order), -1)[places]
-    names, codes = [str(level) for level in levels], np.asarray(places, dtype=np.intp)
+        category_codes = np.append(np.argsort(order), -1)[category_codes]
+    names, codes = [str(level) for level in levels], np.asarray(category_codes, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     rare = rare_classes(counts, fewest)
     if len(rare) < 2:
         return Classes(codes, tuple(names), {})
     remaining = [k for k in range(len(names)) if k not in rare]
-    place = np.full(len(names) + 1, len(remaining), dtype=np.intp)
-    place[remaining], place[-1] = np.arange(len(remaining)), -1
+    new_code = np.full(len(names) + 1, len(remaining), dtype=np.intp)
+    new_code[remaining], new_code[-1] = np.arange(len(remaining)), -1
     others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {fewest} rows)"
     merged = {names[k]: int(counts[k]) for k in sorted(rare)}
-    return Classes(place[codes], (*(names[k] for k in remaining), others), merged)
+    return Classes(new_code[codes], (*(names[k] for k in remaining), others), merged)
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:

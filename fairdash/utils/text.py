@@ -68,8 +68,8 @@ def _ascii_of(char: str) -> str:
     if parts != [char]:
         return "".join(map(_ascii_of, parts))
     script, *_, last = unicodedata.name(char, "no name").split()
-    known = script == "GREEK" and char.isalpha()
-    return (last.lower() if char.islower() else last.capitalize()) if known else "?"
+    is_greek = script == "GREEK" and char.isalpha()
+    return (last.lower() if char.islower() else last.capitalize()) if is_greek else "?"
 
 
 def counted(count: int, word: str) -> str:

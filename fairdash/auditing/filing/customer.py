@@ -115,8 +115,8 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
         if name in effects
         else f"“{name}” itself does not change your price."
     )
-    along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [factor for factor in along[along.abs() > _MIN_CHANGE].index if factor in effects][:3]
+    changes = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
+    others = [factor for factor in changes[changes.abs() > _MIN_CHANGE].index if factor in effects][:3]
     listed = ", ".join(f"“{factor}” ({_change(result, effects[factor])})" for factor in others)
     yield (
         f"Other values known about you vary with “{name}”. Through these values, the price can follow "

@@ -70,12 +70,12 @@ def read_governance(path: str | PathLike[str]) -> dict[str, str]:
     StorageError
         fairdash can't read the file, or it contains anything but texts under names of :data:`FIELDS`.
     """
-    place = Path(path)
+    file_path = Path(path)
     try:
-        content = place.read_bytes()
+        content = file_path.read_bytes()
     except OSError as error:
-        raise StorageError.of(f"The answers in {place} can't be read", "Name another file.") from error
-    return parse_governance(content, name=str(place))
+        raise StorageError.of(f"The answers in {file_path} can't be read", "Name another file.") from error
+    return parse_governance(content, name=str(file_path))
 
 
 def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
@@ -120,10 +120,10 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
     StorageError
         fairdash can't read or write the file.
     """
-    place = Path(path)
-    if not place.exists():
-        write_whole(place, governance_yaml({}))
-    return read_governance(place)
+    file_path = Path(path)
+    if not file_path.exists():
+        write_whole(file_path, governance_yaml({}))
+    return read_governance(file_path)
 
 
 #: Tables that a filing shows as a chart or as a table; the evidence contains all tables.

@@ -185,10 +185,10 @@ def notes_of(result: Findings) -> list[str]:
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
     """Return each question's number and heading, and the answer with figures and tables."""
     for k, each in enumerate(result.along, start=1):
-        along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
+        heading, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
         for answer, tables in each.sections():
             blocks = [answer.text, *tables_of(tables, each, prefix=prefix)]
-            yield answer.question, f"{along}{answer.question}. {answer.title}", blocks
+            yield answer.question, f"{heading}{answer.question}. {answer.title}", blocks
 
 
 def changes_of(result: Findings) -> list[Block]:

@@ -234,15 +234,15 @@ def repaired(
         row |= {"mean change": table.mean(change) / table.mean_price}
         row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
         if table.outcome is not None:
-            known = np.isfinite(table.outcome)
-            part = table.take(known)
+            is_finite = np.isfinite(table.outcome)
+            part = table.take(is_finite)
             y = part.outcome_at_price_level
             loss = (
                 LOSSES["poisson"] if min(each.min(), price.min()) > 0 <= y.min() else LOSSES["squared_error"]
             )
             mean = np.full(part.n, part.mean(y))
             error, error_of_mean = (
-                part.mean(loss.deviances(y, each[known])),
+                part.mean(loss.deviances(y, each[is_finite])),
                 part.mean(loss.deviances(y, mean)),
             )
             row["error"] = error / error_of_mean

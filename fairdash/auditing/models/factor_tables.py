@@ -90,7 +90,7 @@ class FactorTable(NamedModel):
                 _index_of(names, _LEVEL),
                 _value_of(names),
             )
-            band_places = [place for name in (_FROM, _TO) if (place := _index_of(names, name)) is not None]
+            band_places = [index for name in (_FROM, _TO) if (index := _index_of(names, name)) is not None]
             if factor_place is None or value is None or (level_place is None and len(band_places) < 2):
                 continue
             rows, (at, kind) = [row for row in rows if row[value[0]] != ""], value
@@ -103,7 +103,7 @@ class FactorTable(NamedModel):
                 )
             levels = ["" if level_place is None else row[level_place] for row in rows]
             if len(band_places) == 2:
-                ends = [pd.Series([row[place] for row in rows]) for place in band_places]
+                ends = [pd.Series([row[index] for row in rows]) for index in band_places]
                 bands = band_texts(pd.Series([row[factor_place] for row in rows]), *ends)
                 levels = bands.fillna(pd.Series(levels)).tolist()
             cells = [(row[factor_place], level, row[at]) for row, level in zip(rows, levels, strict=True)]
@@ -121,10 +121,10 @@ class FactorTable(NamedModel):
             if value is None or len(rows[0]) < 2:
                 skipped.append(title)
                 continue
-            place, kind = value
+            index, kind = value
             first = str(rows[0][0]).strip()
             name = title if first.lower() in _LEVEL else first
-            cells += [(name, row[0], row[place]) for row in rows[1:] if row[place] != ""]
+            cells += [(name, row[0], row[index]) for row in rows[1:] if row[index] != ""]
             kinds.add(kind)
         if len(kinds) != 1:
             raise refused("the table has no columns of factors, levels and relativities", _FORM)
@@ -132,7 +132,7 @@ class FactorTable(NamedModel):
             self.remarks += (f"These sheets contain no factor and are not used: {few(skipped)}.",)
         return self._relativities(cells, kinds.pop(), link)
 
-    def _relativities(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
+    def _relativities(self, cells: list[Row], quantity: str, link: Link) -> pd.DataFrame:
         """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
             raise refused("there is text among the relativities", "Correct these cells.")
@@ -143,13 +143,13 @@ class FactorTable(NamedModel):
             problem = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
             raise refused(f"it has {problem}", "Keep one row, or one sheet, “base rate”.")
         numbers = np.array([value for _, _, value in cells], dtype=float)
-        if what == COEFFICIENT:
+        if quantity == COEFFICIENT:
             if link == "auto":
                 raise refused("the table lists coefficients, and does not name their link", NAME_LINK)
             # The table gives the sum of coefficients, which the user's link turns into the price.
-            what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
+            quantity, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
-            {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
+            {"factor": factors, "level": [_text(level) for _, level, _ in cells], quantity: numbers}
         )
         table.loc[is_base, "factor"] = "base"
         empty = table["level"].eq("") & ~np.array(is_base)
@@ -202,9 +202,9 @@ def _index_of(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
     """Return the column that contains a table's values, and the kind of value."""
-    for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
-        if (place := _index_of(names, wanted)) is not None:
-            return place, what
+    for wanted, quantity in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
+        if (index := _index_of(names, wanted)) is not None:
+            return index, quantity
     return None
 
 
@@ -212,22 +212,22 @@ def _is_base(name: Any) -> bool:
     return str(name).strip().lower() in _BASES
 
 
-def _are_terms(rows: Cells, place: int) -> bool:
+def _are_terms(rows: Cells, index: int) -> bool:
     """Return whether rows contain names of terms with numbers, including an intercept."""
     of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
-    return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
+    return sum(of_base) == 1 and all(_is_number(row[index]) for row in rows)
 
 
 def _is_name(cell: Any) -> bool:
     return isinstance(cell, str) and cell.strip() != ""
 
 
-def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
+def _coefficient_table(names: list[str], rows: Cells, index: int, unit: str, link: Link) -> CoefficientTable:
     """Return the coefficients of the named terms."""
-    by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
+    by_term = [(str(row[0]).strip(), float(row[index])) for row in rows]
     if "df" in names:
         by_term = [row for row in by_term if row[0].lower() not in _NO_TERM]
-    is_stated = names[place] in (*_RELATIVITY, *_COEFFICIENT)
+    is_stated = names[index] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_stated and min(value for _, value in by_term) > 0:
         raise refused(
             "all numbers in the table are above 0, and the header does not say whether they are coefficients "
@@ -235,13 +235,13 @@ def _coefficient_table(names: list[str], rows: Cells, place: int, what: str, lin
             "Name their column “coefficient” or “relativity”.",
         )
     terms = [("" if _is_base(name) else name, value) for name, value in by_term]
-    return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
+    return CoefficientTable(terms, is_relative=unit == RELATIVITY, link=link)
 
 
-def _refuse_terms(rows: Cells, place: int) -> None:
+def _refuse_terms(rows: Cells, index: int) -> None:
     """Raise an error for terms without numbers, and for tables that do not have exactly one intercept."""
     # If one cell in a column of numbers is text, the whole column is read as text.
-    numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
+    numbers = pd.to_numeric(pd.Series([row[index] for row in rows]), errors="coerce")
     if without_number := [
         str(row[0]) for row, is_missing in zip(rows, numbers.isna(), strict=True) if is_missing
     ]:

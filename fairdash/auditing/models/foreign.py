@@ -196,7 +196,7 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     return header, body
 
 
-def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
+def _packed(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
     """Return rows as a header with names and levels, and as arrays of numbers and codes."""
     columns, arrays = [], io.BytesIO()
     for k in range(rows.shape[1]):
@@ -210,7 +210,7 @@ def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
             plain, levels = pd.Series(codes), [str(level) for level in uniques]
         np.save(arrays, plain.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
-    return {what: columns, "rows": len(rows)}, arrays.getvalue()
+    return {name: columns, "rows": len(rows)}, arrays.getvalue()
 
 
 def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:

@@ -64,18 +64,18 @@ def priced(
     :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
-    known = getattr(model, "feature_names_in_", None) if columns is None else columns
+    feature_names = getattr(model, "feature_names_in_", None) if columns is None else columns
     inputs = [str(column) for column in frame.columns if column != check_column]
-    used = inputs if known is None else [str(column) for column in known]
+    used = inputs if feature_names is None else [str(column) for column in feature_names]
     for column in used:
-        what = "The model uses this column, but the table does not contain it"
-        checks.require(column in frame.columns, column, what, "Add the column, or name the model's columns.")
+        text = "The model uses this column, but the table does not contain it"
+        checks.require(column in frame.columns, column, text, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    what = "The table does not have the column of prices to compare"
-    checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
-    what = f"“{link}” is not a known link"
-    checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
+    text = "The table does not have the column of prices to compare"
+    checks.require(check_column is None or check_column in frame, "check_column", text, "Name a column.")
+    text = f"“{link}” is not a known link"
+    checks.require(link in LINKS, "model_link", text, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
     checks.require(
@@ -130,8 +130,8 @@ def _predicts_logs(model: Any) -> bool:
 
 def compared(prices: Array, given: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
-    known = given.notna().to_numpy()
-    computed, stated = prices[known], given[known].to_numpy(dtype=float)
+    is_given = given.notna().to_numpy()
+    computed, stated = prices[is_given], given[is_given].to_numpy(dtype=float)
     scale = max(float(np.abs(stated).mean()), 1e-300)
 
     def matches(values: Array) -> NDArray[np.bool_]:
@@ -140,7 +140,7 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
     differs = ~matches(computed)
     if not differs.any():
         return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
-    row_numbers = np.flatnonzero(known)
+    row_numbers = np.flatnonzero(is_given)
     worst = int(np.argmax(np.abs(computed - stated)))
     sentence = (
         f"{DIFFERS} from “{name}” in {int(differs.sum()):,} of {len(computed):,} rows, most in row "
@@ -166,11 +166,11 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
 
 def nodes_of(column: pd.Series) -> Nodes:
     """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
-    known = column.dropna()
-    if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
-        quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+    present = column.dropna()
+    if is_numeric_dtype(present) and present.nunique() > len(LEVELS):
+        quantiles = np.quantile(present.astype(float), LEVELS, method="inverted_cdf")
         return [(value, 1 / len(LEVELS)) for value in quantiles.tolist()]
-    shares = known.value_counts(normalize=True, sort=False)
+    shares = present.value_counts(normalize=True, sort=False)
     return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
 
 
@@ -220,7 +220,7 @@ def ask_model(
     rows = known_rows.iloc[np.sort(sample)]
     ends = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
-    changes, along = [], []
+    changes, curves = [], []
     for column in columns:
         tell()
         values = nodes_of(known_rows[column])
@@ -234,7 +234,7 @@ def ask_model(
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
         changes.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
-        along += [
+        curves += [
             {"column": column, "at": str(v), "value": model(_with_value(rows, column, v)).mean()}
             for v, _ in values
         ]
@@ -244,7 +244,7 @@ def ask_model(
         )
         if changes
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
-        "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
+        "partial_dependence": pd.DataFrame(curves, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:

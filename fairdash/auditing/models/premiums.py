@@ -338,8 +338,8 @@ def learn_costs(
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
-            known = (part.features[~out], values[~out], part.weight[~out])
-            mean = fit_trees(_trees_for(values), *known, random_state=random_state)
+            training_part = (part.features[~out], values[~out], part.weight[~out])
+            mean = fit_trees(_trees_for(values), *training_part, random_state=random_state)
             # Trees may extrapolate slightly beyond the range of the training values.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 

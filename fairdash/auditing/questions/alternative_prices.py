@@ -87,7 +87,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _LIMITS.items()}
         row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(lost_fit[name], each) for end, each in _LIMITS.items()})
-    along = pd.concat(curves, ignore_index=True)
+    curve_table = pd.concat(curves, ignore_index=True)
     averages = premium_averages(costs, random_state=data.seed)
     ones = np.ones(table.n)
     sizes = {name: ratio_of_means(np.abs(each), ones, table) for name, each in costs.differences.items()}
@@ -99,7 +99,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         ),
         tables={
             "premiums": pd.DataFrame(rows),
-            "premium_curves": along[["premium", *along.columns.drop("premium")]],
+            "premium_curves": curve_table[["premium", *curve_table.columns.drop("premium")]],
             "premium_averages": averages,
             "premium_differences": pd.DataFrame(
                 [_difference(name, values, sizes[name], table) for name, values in costs.differences.items()]
@@ -202,8 +202,8 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
         judged, new = (data.on("outcome").table for data in (first, other.data))
         assert judged.outcome is not None
         tables["double_lift"] = double_lift(judged.price, new.price, judged.outcome, judged.weight)
-        both = {table.columns.price: judged.price, second.columns.price: new.price}
-        tables["deviances"] = deviances(both, judged.outcome, judged.weight)
+        prices = {table.columns.price: judged.price, second.columns.price: new.price}
+        tables["deviances"] = deviances(prices, judged.outcome, judged.weight)
     return Part(sentences=(_in_words(table, second, tables),), tables=tables)
 
 
@@ -315,8 +315,8 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
     }
     share_paying_more = table.mean((second.price > table.price).astype(float))
     names = table.columns.price, second.columns.price
-    along = tables["change_along_s"]
-    extremes = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
+    curves = tables["change_along_s"]
+    extremes = [curves.iloc[int(pick(curves["per_head"]))] for pick in (np.argmin, np.argmax)]
     changes = [
         f"{table.money(extreme['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
         f"{table.s_range(extreme['low'], extreme['high'])}"

@@ -107,7 +107,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if chosen is factors:
             sentences = _equals_in_words(gap, table.mean_price, chosen, any_link=any_link)
-            drawn = f"These figures come from a random sample of {sample.n:,} rows."
+            sample_note = f"These figures come from a random sample of {sample.n:,} rows."
             robustness = robustness_among_equals(
                 sample, basis, residuals, chosen, partial(_residuals_by_splines, sample)
             )
@@ -117,7 +117,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
                 found=gap, p_any_link=any_link, table=sample, mean_price=table.mean_price, curve=curve
             )
             answer = Part(
-                sentences=(*sentences, drawn) if sample.n < table.n else sentences,
+                sentences=(*sentences, sample_note) if sample.n < table.n else sentences,
                 tables={"controlled_curve": band},
                 criteria={"conditional_independence": measured},
             )

@@ -41,19 +41,19 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
         measures.insert(0, data.measure("direction", direction["gap"]))
     notes: tuple[str, ...] = ()
     if data.is_first and data.plan.columns.probabilities:
-        known = data.on("probabilities")
+        data_of_part = data.on("probabilities")
         probability_tables, probability_sentences, notes = along_probabilities(
-            known.table, random_state=data.seed
+            data_of_part.table, random_state=data.seed
         )
         tables |= probability_tables
         sentences = (*sentences, *probability_sentences)
     if data.plan.columns.candidate is not None:
-        known = data.on("candidate")
-        assert known.table.candidate is not None
-        curve = fit_curve(known.table.candidate, known.table, known.basis)
-        second_gap, band = largest_gap(curve, known.delta, random_state=data.seed)
+        data_of_part = data.on("candidate")
+        assert data_of_part.table.candidate is not None
+        curve = fit_curve(data_of_part.table.candidate, data_of_part.table, data_of_part.basis)
+        second_gap, band = largest_gap(curve, data_of_part.delta, random_state=data.seed)
         tables["candidate_curve"] = band
-        measures.append(known.measure("candidate_gap", second_gap))
+        measures.append(data_of_part.measure("candidate_gap", second_gap))
     return Part(
         sentences=sentences,
         tables=tables,
@@ -213,7 +213,7 @@ def along_probabilities(
     """Return the tables ``class_probabilities`` and ``calibration_of_classes``, sentences and notes."""
     p, names = table.probabilities.to_numpy(), tuple(map(str, table.probabilities))
     tables: dict[str, pd.DataFrame] = {}
-    n_known, known = int((table.known >= 0).sum()), None
+    n_known, of_known_classes = int((table.known >= 0).sum()), None
     if n_known < MIN_KNOWN:
         sentence = (
             f"The class is known in {counted(n_known, 'row')}. A test of whether the probabilities are "
@@ -231,14 +231,20 @@ def along_probabilities(
             "probabilities, up to noise."
         )
         if miscalibrated:
-            known = table.known
+            of_known_classes = table.known
             sentence = (
                 f"In the {n_known:,} rows with a known class, the probabilities of {few(miscalibrated)} are "
                 "wrong by more than noise. We corrected the probabilities with these rows. The correction "
                 "is valid if these rows are representative of all rows."
             )
     all_classes = by_probability(
-        table.price, p, names, table.weight, table.units, known=known, random_state=random_state
+        table.price,
+        p,
+        names,
+        table.weight,
+        table.units,
+        true_class=of_known_classes,
+        random_state=random_state,
     )
     is_large = all_classes["expected_rows"] >= MIN_ROWS
     tables["class_probabilities"] = shown = all_classes[is_large].reset_index(drop=True)

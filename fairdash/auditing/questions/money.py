@@ -285,10 +285,10 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
-            x, known = column.to_numpy(dtype=float), column.notna().to_numpy()
+            x, not_missing = column.to_numpy(dtype=float), column.notna().to_numpy()
             level = np.full(len(x), -1, dtype=np.intp)
-            level[known] = bands_of(x[known], weight[known], _BANDS)
-            by = pd.Series(x[known]).groupby(level[known])
+            level[not_missing] = bands_of(x[not_missing], weight[not_missing], _BANDS)
+            by = pd.Series(x[not_missing]).groupby(level[not_missing])
             limits = zip(by.min(), by.max(), strict=True)
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in limits]
         else:

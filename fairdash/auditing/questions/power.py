@@ -125,7 +125,7 @@ def _reliable(data: AuditData) -> Part:
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
     estimate, uncorrected = direction[stated], direction[1.0]
-    drawn = f"The correction for errors in the attribute uses a random sample of {n_used:,} rows."
+    sample_note = f"The correction for errors in the attribute uses a random sample of {n_used:,} rows."
     return Part(
         sentences=(
             f"Suppose that {percent(stated)} of the variance of {few([name])} is not error. Then the price "
@@ -137,7 +137,7 @@ def _reliable(data: AuditData) -> Part:
             "reliability": pd.DataFrame(rows).drop(columns="measure"),
             "reliability_curve": curve,
         },
-        notes=(drawn,) if n_used < n else (),
+        notes=(sample_note,) if n_used < n else (),
     )
 
 
@@ -161,16 +161,16 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         weight = frame[columns.exposure].to_numpy(dtype=float, na_value=np.nan)
     if columns.price in columns.totals:
         price = np.divide(price, weight, out=np.full_like(price, np.nan), where=weight > 0)
-    known = np.isfinite(price) & (weight > 0)
+    usable = np.isfinite(price) & (weight > 0)
     if columns.groups is not None:
-        known &= frame[columns.groups].notna().to_numpy()
-    price, weight = price[known], weight[known]
-    missing = frame[columns.sensitive].isna().to_numpy()[known]
+        usable &= frame[columns.groups].notna().to_numpy()
+    price, weight = price[usable], weight[usable]
+    missing = frame[columns.sensitive].isna().to_numpy()[usable]
     if min(missing.sum(), (~missing).sum()) < MIN_SHOWN:
         return None
     units = np.arange(len(price))
     if columns.groups is not None:
-        units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
+        units = pd.factorize(frame[columns.groups].to_numpy()[usable])[0]
     means, deviations = [], np.zeros(len(price))
     for rows, sign in ((missing, 1.0), (~missing, -1.0)):
         shares = weight * rows / weight[rows].sum()
@@ -232,8 +232,8 @@ def corrected(
     for reliability, weight in weights.items():
         extrapolated = (value + np.tensordot(weight, values.mean(axis=1) - value, axes=1)) @ selection
         unit_errors = (influence + np.tensordot(weight, influences - influence, axes=1)) @ selection
-        drawn = np.tensordot(weight, values, axes=1) @ selection
-        error = np.sqrt((unit_errors**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
+        projected = np.tensordot(weight, values, axes=1) @ selection
+        error = np.sqrt((unit_errors**2).sum(axis=0) * degrees + projected.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(extrapolated[-1]), float(error[-1]))
         # If the true s is normal, these values are its quantiles.
         true = mean + np.sqrt(reliability) * (at - mean)

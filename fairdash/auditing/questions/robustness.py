@@ -183,10 +183,10 @@ def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...])
     )
     if not result.strongest:
         return f"{text}."
-    taken = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
+    removed_share = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
     return (
         f"{text}. A factor as strong as “{result.strongest}” would explain {percent(result.of_price)} of the "
-        f"price's and {percent(result.of_s)} of the attribute's variation, and {taken}."
+        f"price's and {percent(result.of_s)} of the attribute's variation, and {removed_share}."
     )
 
 

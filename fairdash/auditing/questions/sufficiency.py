@@ -117,7 +117,7 @@ def _in_words(
     assert isinstance(gap, Gap)
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
-    place = (
+    location = (
         f"Compared with other rows at the same price, the clearest undercharge is {table.money(worst['b'])}. "
         f"This undercharge occurs at prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
@@ -131,7 +131,7 @@ def _in_words(
         "comparison.",
         "This figure is the root mean square over cells of price and attribute, with noise subtracted "
         f"({p_equals(surface.p_value)}).",
-        *([place] if is_clear else []),
+        *([location] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
         f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
         residuals.any_link_in_words(f" between cost minus price and “{name}”"),
@@ -275,8 +275,8 @@ def _rms_of_means(
     spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + noise_variance, 1e-300)))
     eigenvalues, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
-    drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
-    theta_without_bias = (drawn**2) @ share - np.trace(noise)
+    draws = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
+    theta_without_bias = (draws**2) @ share - np.trace(noise)
     limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
     low, lower, upper, high = (float(np.sqrt(max(limit, 0.0))) for limit in limits)
     return {
@@ -310,9 +310,9 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
         Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low,
         ci_high.
     """
-    along = getattr(table, by)
-    code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
-    rows = pd.Series(along).groupby(code)
+    variable = getattr(table, by)
+    code = table.bands(n_bands) if by == "sensitive" else bands_of(variable, table.weight, n_bands)
+    rows = pd.Series(variable).groupby(code)
     return _ratios(table, code, table.price, low=rows.min(), high=rows.max()).drop(columns="loss_ratio")
 
 

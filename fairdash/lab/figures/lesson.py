@@ -50,19 +50,19 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
         with the same numbers of points. The animation moves traces and notes, and changes the heights of
         shapes.
     """
-    drawn = [plain(figure, digits=5) for figure in figures]
+    specs = [plain(figure, digits=5) for figure in figures]
     moves = []
     for kind, states, properties in (
-        ("trace", [figure["data"] for figure in drawn], ("x", "y")),
-        ("note", [figure["layout"].get("annotations", []) for figure in drawn], ("x", "y")),
-        ("shape", [figure["layout"].get("shapes", []) for figure in drawn], ("y1",)),
+        ("trace", [figure["data"] for figure in specs], ("x", "y")),
+        ("note", [figure["layout"].get("annotations", []) for figure in specs], ("x", "y")),
+        ("shape", [figure["layout"].get("shapes", []) for figure in specs], ("y1",)),
     ):
         for part, _ in enumerate(states[0]):
             by_name = {name: [state[part][name] for state in states] for name in properties}
             moved = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
             if moved:
                 moves.append({"kind": kind, "part": part, **moved})
-    return drawn[0], moves
+    return specs[0], moves
 
 
 @cache
@@ -228,9 +228,9 @@ def _lines_of_people(theme: Theme) -> list[Values]:
 
 
 def _names_of_people(theme: Theme) -> list[Values]:
-    place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
+    anchor: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
     words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
-    return [note(label, x=age, colour=theme.text, size=_SIZE, **place) for label, age in words.items()]
+    return [note(label, x=age, colour=theme.text, size=_SIZE, **anchor) for label, age in words.items()]
 
 
 def duel_path_figure(

@@ -267,13 +267,13 @@ def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the rows to draw with their lanes, counted from the top, and the middle lane of each measure."""
-    parts, ticks, place = [], {}, 0.0
+    parts, ticks, y_position = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")
         rows = rows.loc[[method for method in methods if method in rows.index]].reset_index()
-        rows["place"] = place + rows.index.to_numpy(dtype=float)
+        rows["place"] = y_position + rows.index.to_numpy(dtype=float)
         ticks[measure] = float(rows["place"].mean())
-        place += len(rows) + _GAP
+        y_position += len(rows) + _GAP
         parts.append(rows)
     return pd.concat(parts, ignore_index=True), ticks
 

@@ -77,8 +77,8 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 def mark_of(id: str, theme: Theme) -> Mark:
     """Return an estimator's style: its colour shows the estimated quantity; marker and dash identify it."""
-    place = list(REGISTRY).index(id)
-    default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    index = list(REGISTRY).index(id)
+    default = (_SYMBOLS[index % len(_SYMBOLS)], _DASHES[index % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_STYLES.get(id, default))
 
 
@@ -273,11 +273,11 @@ def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
 
 def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
     """Add names at the right ends of the lines, moved apart if they overlap, and a margin for the names."""
-    place, notes = 2.0, []
+    y_position, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
-        place = min(y, place - 24 / _TALL)
+        y_position = min(y, y_position - 24 / _TALL)
         beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
-        notes.append(note(label, x=1.0, y=place, colour=theme.text) | beside)
+        notes.append(note(label, x=1.0, y=y_position, colour=theme.text) | beside)
     widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
     figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
 

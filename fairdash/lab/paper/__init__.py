@@ -122,15 +122,15 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     DataError
         Raised if there is no result with this name.
     """
-    place = folder / study
+    result_folder = folder / study
     try:
-        content = json.loads((place / "about.json").read_text(encoding="utf-8"))
+        content = json.loads((result_folder / "about.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError.of(
             f"There is no result of the study {study}",
             f"Create it with python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
         ) from None
-    tables = {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))}
+    tables = {path.stem: pd.read_csv(path) for path in sorted(result_folder.glob("*.csv"))}
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})
 
 

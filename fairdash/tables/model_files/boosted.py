@@ -113,15 +113,17 @@ class LightGBMModel(_Boosted):
         # LightGBM treats an ordered category of pandas as a number. Only a comparison with the table shows
         # which column is an ordered category.
         self._coded = {k for k, each in enumerate(codes) if each}
-        places = dict(zip(sorted(self._coded), self._lists, strict=False))
-        self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
+        levels_by_column = dict(zip(sorted(self._coded), self._lists, strict=False))
+        self._is_open = (
+            0 < len(lists) != len(levels_by_column) or len(self._coded) != len(levels_by_column) > 0
+        )
         inputs = []
         for k, name in enumerate(names):
             used = sorted(set(codes[k]) - {-1})
             if self._is_open or not used:
                 inputs.append(Input(name))
-            elif k in places:
-                inputs.append(coded(name, places[k]))
+            elif k in levels_by_column:
+                inputs.append(coded(name, levels_by_column[k]))
             else:
                 inputs.append(Input(name, tuple(map(str, used)), tuple(map(float, used))))
         self.inputs = tuple(inputs)
@@ -147,10 +149,10 @@ class LightGBMModel(_Boosted):
             settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
         settings = [names for names in settings if {*names} >= texts | self._coded]
         if len(settings) != 1:
-            what = (
+            problem = (
                 f"it lists the levels of {counted(len(self._lists), 'column')}, and does not name the columns"
             )
-            raise refused(what, "Store the columns that have levels as text, as in the model's training.")
+            raise refused(problem, "Store the columns that have levels as text, as in the model's training.")
         lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
             coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
@@ -310,8 +312,8 @@ class CatBoostModel(_Boosted):
             nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
             other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
             same = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
-            alike = same.groupby(values[k]).all()
-            if levels := sorted(alike.index[alike & (alike.index != "")]):
+            is_constant = same.groupby(values[k]).all()
+            if levels := sorted(is_constant.index[is_constant & (is_constant.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
                 sentences.append(
                     f"{few(levels)} of “{self.columns[k]}” ({count}) are priced like a level that is not "

@@ -79,12 +79,12 @@ class LinearModel(NamedModel):
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices, (n,)."""
-        places = {each.name: k for k, each in enumerate(self.inputs)}
+        index_by_name = {each.name: k for k, each in enumerate(self.inputs)}
         eta = np.zeros(len(values[0]) if values else 0)
         for beta, parts in self.terms:
             product = np.full(len(eta), beta)
             for name, value in parts:
-                cells, levels = values[places[name]], self.inputs[places[name]].levels
+                cells, levels = values[index_by_name[name]], self.inputs[index_by_name[name]].levels
                 product *= cells == (levels or ()).index(value) if isinstance(value, str) else cells**value
             eta += product
         return np.asarray(self.undo(eta), dtype=float)

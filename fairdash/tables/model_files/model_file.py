@@ -85,9 +85,9 @@ def kind_of(content: bytes) -> str:
     StorageError
         fairdash has no reader for the file. The error states the kind of the file.
     """
-    for start, what, hint in _OTHER_FILES:
+    for start, format_name, hint in _OTHER_FILES:
         if content.startswith(start):
-            raise refused(what, hint)
+            raise refused(format_name, hint)
     begin = content[:100_000].removeprefix(b"\xef\xbb\xbf").lstrip()
     if begin.startswith((b"tree\n", b"tree\r\n")):
         return "lightgbm"
@@ -125,11 +125,11 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
     numbers = cells.to_numpy(dtype=float, na_value=np.nan)
     if issubclass(kind, np.floating):
         return numbers.astype(kind)
-    for what, bad in (("is missing", np.isnan(numbers)), ("is a fraction", numbers != np.round(numbers))):
+    for fault, bad in (("is missing", np.isnan(numbers)), ("is a fraction", numbers != np.round(numbers))):
         if bad.any():
             where = at_lines((np.flatnonzero(bad) + 1).tolist(), int(bad.sum()), word="row")
             raise refused(
-                f"it needs whole numbers, but “{name}” {what} in {counted(int(bad.sum()), 'row')} ({where})",
+                f"it needs whole numbers, but “{name}” {fault} in {counted(int(bad.sum()), 'row')} ({where})",
                 "Leave these rows out, or fill the cells.",
             )
     return numbers.astype(kind)
@@ -138,8 +138,8 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
 def as_levels(cells: pd.Series) -> NDArray[Any]:
     """Return levels as text (n,). Whole numbers have no decimal point, and missing cells become ""."""
     if is_numeric_dtype(cells) and not is_bool_dtype(cells):
-        known = cells.dropna().astype(float)
-        if (known == np.round(known)).all():
+        numbers = cells.dropna().astype(float)
+        if (numbers == np.round(numbers)).all():
             cells = cells.astype("Int64")
     return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(object)
 
@@ -278,8 +278,8 @@ class NamedModel:
         """Choose the output that contains the price."""
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
-                what = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
-                raise refused(f"it has {what}", f"Choose one of these outputs: {few(self.outputs)}.")
+                problem = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
+                raise refused(f"it has {problem}", f"Choose one of these outputs: {few(self.outputs)}.")
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
@@ -307,9 +307,9 @@ class NamedModel:
                 sentences.append(
                     f"“{column}” is missing in {counted(n_missing, 'row')}, which are priced without a level."
                 )
-            known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
-            unknown = known[[not self.knows(field, level) for level in known.index]]
-            if self.is_listed and 0 < len(unknown) == len(known):
+            level_counts = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
+            unknown = level_counts[[not self.knows(field, level) for level in level_counts.index]]
+            if self.is_listed and 0 < len(unknown) == len(level_counts):
                 hint = "Write the levels of the column as in the model's training."
                 raise refused(
                     f"no cell of “{column}” contains a level of the model ({few(field.levels or ())})", hint

@@ -337,14 +337,14 @@ def _header(
         n_filled += any(map(str.strip, row))
         if n_filled == ROWS_ABOVE if chosen is None else line >= chosen:
             break
-    filled = [place for place, (_, row) in enumerate(first_records) if row]
+    filled = [index for index, (_, row) in enumerate(first_records) if row]
     if not filled:
         raise empty_file()
     if chosen is None:
-        not_blank = [place for place in filled if any(map(str.strip, first_records[place][1]))]
+        not_blank = [index for index in filled if any(map(str.strip, first_records[index][1]))]
         # If all cells of the file are blank, the first row is the header.
         header_place = (
-            not_blank[header_at([first_records[place][1] for place in not_blank])] if not_blank else filled[0]
+            not_blank[header_at([first_records[index][1] for index in not_blank])] if not_blank else filled[0]
         )
         header_place = header_place if not_blank and header_place != not_blank[0] else filled[0]
     else:
@@ -352,7 +352,7 @@ def _header(
         if first_records[header_place][0] != chosen:
             raise no_such_header(chosen)
     line, header = first_records[header_place]
-    n_above = sum(place < header_place for place in filled)
+    n_above = sum(index < header_place for index in filled)
     n_empty = 0 if n_above else header_place
     notes = [said_above(line, n_above)] if n_above else []
     return header, chain(first_records[header_place + 1 :], records), n_empty, notes

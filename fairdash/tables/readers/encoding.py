@@ -80,9 +80,9 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     """Raise an error if a file is not text, or has NUL bytes and is neither in UTF-16 nor in UTF-32."""
-    for signature, what in _SIGNATURES:
+    for signature, format_name in _SIGNATURES:
         if content.startswith(signature):
-            raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
+            raise ReadingError.of(f"this file is {format_name}, not a text table", _TO_CSV)
     head = content[:2000].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         raise ReadingError.of(
@@ -100,8 +100,8 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     if b"\x00" in content or control > len(sample) / 200:
         # A text may also begin with the letters ORC, but only an ORC file also ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
-        what = "is an ORC file" if is_orc else "holds binary data"
-        raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
+        format_name = "is an ORC file" if is_orc else "holds binary data"
+        raise ReadingError.of(f"this file {format_name}, not a text table", _TO_CSV)
 
 
 def _find_encoding(content: bytes) -> str:

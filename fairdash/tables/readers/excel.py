@@ -260,7 +260,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
-    texts_used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    texts_used = np.array([int(index) for index in _TEXT_CELL.findall(cells)], dtype=np.int64)
     total = int(lengths[texts_used[texts_used < len(lengths)]].sum())
     if total > MAX_CHARACTERS:
         raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")

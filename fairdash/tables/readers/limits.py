@@ -21,9 +21,9 @@ MAX_MEMORY = 1_500 * 10**6
 _PER_CELL, _PER_ROW = 24, 16
 
 
-def too_large(what: str) -> ReadingError:
+def too_large(problem: str) -> ReadingError:
     """Return the error for a table that exceeds a limit."""
-    return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
+    return ReadingError.of(problem, "Take a sample of the rows, or leave columns out.")
 
 
 def check_file(size: int, begins: bytes) -> None:

@@ -67,9 +67,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     frames = {name: value for name, value in objects.items() if isinstance(value, _Frame)}
     other_objects = [name for name in objects if name not in frames]
     if not frames:
-        what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
+        objects_text = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
         raise ReadingError.of(
-            f"the R file holds no data frame{what}", "Save a data frame in R: save(table, file=…)."
+            f"the R file holds no data frame{objects_text}", "Save a data frame in R: save(table, file=…)."
         )
     chosen = next(iter(frames)) if options.sheet is None else options.sheet
     if chosen not in frames:
@@ -176,8 +176,8 @@ def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
     """Return the level of each cell of a factor; a level NA, which `addNA` creates, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
-    known = [level for level in levels if level is not None]
-    return pd.Categorical(cells, categories=known, ordered="ordered" in attributes["class"])
+    given_levels = [level for level in levels if level is not None]
+    return pd.Categorical(cells, categories=given_levels, ordered="ordered" in attributes["class"])
 
 
 def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
@@ -194,21 +194,21 @@ def _times(seconds: Any, attributes: Mapping[str, Any]) -> _Column:
 
 def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     part = {name: _floats(parts[name]) for name in ("year", "mon", "mday", "hour", "min", "sec")}
-    known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
-    year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
+    is_finite = np.isfinite(np.stack(list(part.values()))).all(axis=0)
+    year, month = (np.where(is_finite, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
     seconds = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    times = days + np.where(known, seconds, 0).astype("timedelta64[s]")
-    return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
+    times = days + np.where(is_finite, seconds, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(is_finite, times, np.datetime64("NaT"))))
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
     """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
     # 64-bit microseconds can represent about 9.2e12 seconds before and after 1970.
-    known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
-    times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
-    return pd.Series(np.where(known, times, np.datetime64("NaT")))
+    is_valid = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
+    times = np.where(is_valid, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(is_valid, times, np.datetime64("NaT")))
 
 
 def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:
@@ -278,8 +278,8 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
     def get(self, name: Any, default: Any = None) -> Any:  # noqa: ARG002 - every class has a constructor
         def other(values: Any, attributes: Mapping[str, Any]) -> Any:
-            known = next((class_name for class_name in attributes["class"] if class_name in self), None)
-            return _Unknown(f"of R's class “{name}”") if known is None else self[known](values, attributes)
+            label = next((class_name for class_name in attributes["class"] if class_name in self), None)
+            return _Unknown(f"of R's class “{name}”") if label is None else self[label](values, attributes)
 
         return super().get(name, other)
 

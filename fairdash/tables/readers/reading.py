@@ -185,8 +185,8 @@ def read_content(
     if options.header_row is not None and kind not in (TEXT, EXCEL):
         raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Omit this option.")
     if options.sheet is not None and kind not in (EXCEL, R_DATA) and not transport_tables(content):
-        what = FORMATS.get(kind, "a text table")
-        raise OptionError.of(f"{what} has no sheets to choose from", "Omit this option.")
+        format_name = FORMATS.get(kind, "a text table")
+        raise OptionError.of(f"{format_name} has no sheets to choose from", "Omit this option.")
     if kind == PARQUET:
         frame, report = read_parquet(content, options, columns)
     else:
@@ -367,9 +367,9 @@ def _gunzip(content: bytes, largest: int) -> bytes:
     return b"".join(content_parts)
 
 
-def _too_many(what: str) -> ReadingError:
+def _too_many(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} of more than {MAX_PARTS:,} parts",
+        f"this is {problem} of more than {MAX_PARTS:,} parts",
         "Unpack the archive, and open the table itself.",
     )
 
@@ -403,8 +403,8 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return file
 
 
-def _damaged(what: str) -> ReadingError:
+def _damaged(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} that is incomplete or damaged",
+        f"this is {problem} that is incomplete or damaged",
         "Download the file again, or create the archive again.",
     )

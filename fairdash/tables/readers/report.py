@@ -187,8 +187,8 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell(what: str) -> None:
+def tell(message: str) -> None:
     """Send a message on the progress of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(what)
+        listener(message)

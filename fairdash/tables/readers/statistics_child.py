@@ -106,14 +106,14 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
         frame[name] = _plain(values)
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
     texts = []
-    for names, what in (
+    for names, kind in (
         (labelled, "Codes are replaced by the file's labels"),
         (partly, "Codes are kept, because the file has labels for only some of them"),
         (missing, "Codes that the file declares as missing become missing cells"),
     ):
         if names:
             shown = ", ".join(f"“{name}”" for name in names[:3])
-            texts.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
+            texts.append(f"{kind}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
     frame.to_parquet(target, index=False)
     return texts + notes
 
@@ -125,10 +125,10 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
     shown = ", ".join(f".{letter}" for letter in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
     notes.append(f"“{values.name}”: {count} with a code for a missing value ({shown}) {verb} missing.")
-    known = values.mask(coded)
-    if all(hasattr(value, "year") for value in known.dropna()):
-        return pd.to_datetime(known) if known.notna().any() else known.astype(float)
-    return pd.to_numeric(known, errors="coerce")
+    uncoded = values.mask(coded)
+    if all(hasattr(value, "year") for value in uncoded.dropna()):
+        return pd.to_datetime(uncoded) if uncoded.notna().any() else uncoded.astype(float)
+    return pd.to_numeric(uncoded, errors="coerce")
 
 
 def _with_labels(
@@ -140,11 +140,11 @@ def _with_labels(
     """
     name = str(values.name)
     texts = values.map(labels)
-    known = values.notna()
-    levels = values[known].drop_duplicates()
+    not_missing = values.notna()
+    levels = values[not_missing].drop_duplicates()
     numeric = pd.api.types.is_numeric_dtype(values)
     label_is_number = [_is_number(labels.get(level), level) for level in levels] if numeric else []
-    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(known).all():
+    if sum(label_is_number) * 2 <= len(levels) and texts.notna().eq(not_missing).all():
         labelled.append(name)
         return texts
     if not any(label_is_number):
@@ -177,7 +177,7 @@ def _is_date(form: str) -> bool:
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
     """Convert numbers in a date format that the parser lacks; a period becomes the date of its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
-    known = np.isfinite(cells)
+    is_finite = np.isfinite(cells)
     unit, seconds = "", 86_400.0
     if parser == "read_dta":
         match = _STATA.match(form)
@@ -190,14 +190,14 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     elif not _SAS_DATES.match(form):
         unit = "?"
     per_year = _PERIODS.get(unit)
-    size = np.abs(cells[known]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
-    if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[known] % 1 != 0).any()):
+    size = np.abs(cells[is_finite]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
+    if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[is_finite] % 1 != 0).any()):
         notes.append(
             f"“{values.name}” has the format {form}, which fairdash can't convert to dates. "
             "The numbers are kept."
         )
         return values
-    cells = np.where(known, cells, 0.0)
+    cells = np.where(is_finite, cells, 0.0)
     if per_year:
         year, part = np.divmod(cells.astype(np.int64), per_year)
         dates = (epoch.astype("datetime64[Y]") + year).astype("datetime64[D]").astype("datetime64[us]")
@@ -210,7 +210,7 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     else:
         micro = np.round(cells * seconds * 1e6).astype("timedelta64[us]")
         dates = epoch.astype("datetime64[us]") + micro
-    return pd.Series(dates, index=values.index, name=values.name).where(known)
+    return pd.Series(dates, index=values.index, name=values.name).where(is_finite)
 
 
 def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:

@@ -67,8 +67,8 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
     width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8
     tables: dict[str, bytes] = {}
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
-        place = start + 2 * _RECORD + 8
-        name = content[place : place + width].decode("cp1252", errors="replace").strip()
+        offset = start + 2 * _RECORD + 8
+        name = content[offset : offset + width].decode("cp1252", errors="replace").strip()
         tables.setdefault(name, content[: starts[0]] + content[start:end])
     return tables
 

@@ -102,9 +102,9 @@ class TableBuilder:
             Numbers of any integer type of pandas; cells may be missing.
         """
         missing = numbers.isna().to_numpy()
-        known = numbers[~missing]
+        present = numbers[~missing]
         is_inexact = np.zeros(len(numbers), dtype=bool)
-        is_inexact[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        is_inexact[~missing] = ((present >= FIRST_INEXACT) | (present <= -FIRST_INEXACT)).to_numpy(dtype=bool)
         if is_inexact.any():
             texts = numbers.astype("string").astype(object).where(~missing, None)
             why = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
@@ -122,10 +122,10 @@ class TableBuilder:
         note = f"“{name}” is read as 1 for true and 0 for false, because cells are missing."
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
-    def places(self, rows: np.ndarray, what: str = "") -> str:
+    def places(self, rows: np.ndarray, problem: str = "") -> str:
         """Describe how many cells the mask `rows` (n,) selects, and on which lines the first of them are."""
         count = int(rows.sum())
-        word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
+        word = f"{counted(count, 'cell')}{f' with {problem}' if problem else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
@@ -220,9 +220,9 @@ def _is_blank(cell: object) -> bool:
     return cell is None or not str(cell).strip()
 
 
-def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
+def empty_file(problem: str = "the file", hint: str = "Choose another file.") -> ReadingError:
     """Return the error for a file without any rows."""
-    return ReadingError.of(f"{what} is empty: it has no data rows", hint)
+    return ReadingError.of(f"{problem} is empty: it has no data rows", hint)
 
 
 def no_such_header(line: int) -> OptionError:
@@ -233,9 +233,9 @@ def no_such_header(line: int) -> OptionError:
     )
 
 
-def no_rows(what: str = "the file") -> ReadingError:
+def no_rows(problem: str = "the file") -> ReadingError:
     """Return the error for a table that has a header and no rows."""
-    return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
+    return ReadingError.of(f"{problem} has a header but no data rows", "Choose a file with rows.")
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
@@ -270,7 +270,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     problems = [
         Problem(
             what="several columns have the same name: columns "
-            + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
+            + ", ".join(str(position) for position, other in enumerate(names, start=1) if other == column),
             hint=f"Add numbers, so that the second becomes “{column} (2)”, or rename them in the file.",
             column=column,
             fixes=(Fix("number_names", column),),
@@ -327,13 +327,13 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     """
     filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     usual_count = median_high([len(cells) for cells in filled])
-    for place, cells in enumerate(filled):
+    for index, cells in enumerate(filled):
         if len(cells) <= usual_count / 2:
             continue
-        if place == 0:
+        if index == 0:
             return 0
         names = len(set(cells)) == len(cells) > 1 and not any(LIKE_NUMBER.fullmatch(cell) for cell in cells)
-        return place if names and place + 1 < len(filled) else 0
+        return index if names and index + 1 < len(filled) else 0
     return 0
 
 
@@ -372,13 +372,13 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
     """Return whether a row begins with a word for a total, and the row above has a different form."""
-    place = next(place for place, cell in enumerate(cells) if cell)
-    words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
+    index = next(index for index, cell in enumerate(cells) if cell)
+    words = folded(cells[index]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
     if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
         return False
-    cell_above = above[place] if place < len(above) else ""
+    cell_above = above[index] if index < len(above) else ""
     return (
         not all(cells) or len(cells) < len(above) or not cell_above or bool(LIKE_NUMBER.fullmatch(cell_above))
     )
@@ -396,8 +396,8 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return False
     # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
     # outside the first column, or if the column also contains this value above.
-    place = cells.index(filled[0])
-    return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
+    index = cells.index(filled[0])
+    return not any(any(row[:index]) or filled[0] in row[index : index + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:

@@ -61,25 +61,25 @@ class TextColumn:
             return is_negative
         if not self._trimmed.match(grammar.SIGNS, whole=False).any():
             return is_negative
-        texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
-        signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
+        texts, indices = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
+        signed = grammar.negatives([texts[k] for k in indices], self._counts[indices].tolist())
         if signed:
-            is_negative[known] = [texts[k] in signed for k in known]
+            is_negative[indices] = [texts[k] in signed for k in indices]
             self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
         return is_negative
 
     def _take_unit(self) -> str:
         """Remove the currency or percent sign from the cells, and return it; return "" if it isn't unique."""
-        known = np.flatnonzero(~self.is_missing)
-        if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
+        indices = np.flatnonzero(~self.is_missing)
+        if len(indices) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
         texts = self._trimmed.to_list()
         units = set()
-        for place in known:
-            number, unit = grammar.without_unit(texts[place])
+        for index in indices:
+            number, unit = grammar.without_unit(texts[index])
             if not grammar.LIKE_NUMBER.fullmatch(number):
                 return ""
-            texts[place] = re.sub(grammar.SPACES, "", number) if unit else number
+            texts[index] = re.sub(grammar.SPACES, "", number) if unit else number
             units.add(unit)
         units.discard("")
         if len(units) != 1:
@@ -213,8 +213,8 @@ class TextColumn:
             return False
         separators = "points" if other == "." else "commas"
         why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
-        places = self._places(grouped)
-        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({places})."
+        locations = self._places(grouped)
+        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({locations})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -280,11 +280,11 @@ class TextColumn:
 
     def _add_truth_values(self) -> bool:
         """Add the column if all its cells are "true" or "false"; return whether it was added."""
-        known = ~self.is_missing
-        if not known.any() or known.sum() > 8:
+        not_missing = ~self.is_missing
+        if not not_missing.any() or not_missing.sum() > 8:
             return False
         lowered = [text.lower() for text in self._trimmed.to_list()]
-        if not {lowered[place] for place in np.flatnonzero(known)} <= {"true", "false"}:
+        if not {lowered[index] for index in np.flatnonzero(not_missing)} <= {"true", "false"}:
             return False
         truth = pd.arrays.BooleanArray(np.array([word == "true" for word in lowered]), self.is_missing)
         self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
@@ -292,14 +292,14 @@ class TextColumn:
 
     def _add_dates(self, notes: list[str]) -> bool:
         """Add the column if its cells are unambiguous dates; return whether it was added."""
-        known = ~self.is_missing
+        not_missing = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
             # An impossible date, such as 30 February, stays text.
-            if not dates[known].isna().any():
+            if not dates[not_missing].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
-        orders = grammar.date_orders(self._trimmed[int(place)] for place in np.flatnonzero(known))
+        orders = grammar.date_orders(self._trimmed[int(index)] for index in np.flatnonzero(not_missing))
         if len(orders) == 1:
             dates = grammar.to_dates(self._as_written(), orders[0])
             note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
@@ -315,7 +315,7 @@ class TextColumn:
     def _add_text(self, notes: list[str]) -> None:
         """Add the column as text; if most of its cells are numbers, add a note on the reason."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
-        if bands_in_order([self._trimmed[int(place)] for place in first]):
+        if bands_in_order([self._trimmed[int(index)] for index in first]):
             notes = [f"“{self.name}” contains bands, which are used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
@@ -355,9 +355,9 @@ class TextColumn:
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
-    def _places(self, which: np.ndarray, what: str = "") -> str:
+    def _places(self, which: np.ndarray, problem: str = "") -> str:
         """Describe how many cells are selected, and on which lines the first selected cells are."""
-        return self._table.places(which[self._codes], what)
+        return self._table.places(which[self._codes], problem)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:

@@ -30,7 +30,7 @@ class Texts(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     def to_list(self) -> list[str]:
         """Return all texts as a list."""
@@ -50,11 +50,11 @@ class Texts(Protocol):
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
         """Replace `old` by `new` in all texts, or only in the texts of the mask `where`."""
 
-    def floats(self, known: Mask) -> np.ndarray:
-        """Return the texts in the mask `known` as numbers, and NaN for all other texts."""
+    def floats(self, mask: Mask) -> np.ndarray:
+        """Return the texts in the mask `mask` as numbers, and NaN for all other texts."""
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows; a text outside the mask `known` becomes NaN."""
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
+        """Return the cells of all rows; a text outside the mask `mask` becomes NaN."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
@@ -112,8 +112,8 @@ class ArrowTexts:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, place: int) -> str:
-        return str(self._texts[place].as_py())
+    def __getitem__(self, index: int) -> str:
+        return str(self._texts[index].as_py())
 
     def to_list(self) -> list[str]:
         texts: list[str] = self._texts.to_pylist()
@@ -147,23 +147,23 @@ class ArrowTexts:
         texts = pc.replace_substring(self._texts, old, new)
         return ArrowTexts(texts if where is None else pc.if_else(pa.array(where), texts, self._texts))
 
-    def floats(self, known: Mask) -> np.ndarray:
+    def floats(self, mask: Mask) -> np.ndarray:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        numbers: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
+        numbers: np.ndarray = pc.cast(self._known(mask), pa.float64()).to_numpy(zero_copy_only=False)
         return numbers
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
         import pyarrow as pa
 
-        return self._known(known).take(pa.array(codes)).to_pandas()
+        return self._known(mask).take(pa.array(codes)).to_pandas()
 
-    def _known(self, known: Mask) -> pa.Array:
+    def _known(self, mask: Mask) -> pa.Array:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.if_else(pa.array(known), self._texts, pa.scalar(None, pa.string()))
+        return pc.if_else(pa.array(mask), self._texts, pa.scalar(None, pa.string()))
 
 
 class PythonTexts:
@@ -179,8 +179,8 @@ class PythonTexts:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, place: int) -> str:
-        return self._texts[place]
+    def __getitem__(self, index: int) -> str:
+        return self._texts[index]
 
     def to_list(self) -> list[str]:
         return list(self._texts)
@@ -205,12 +205,12 @@ class PythonTexts:
             [text.replace(old, new) if it else text for text, it in zip(self._texts, chosen, strict=True)]
         )
 
-    def floats(self, known: Mask) -> np.ndarray:
+    def floats(self, mask: Mask) -> np.ndarray:
         return np.array(
-            [float(text) if it else np.nan for text, it in zip(self._texts, known, strict=True)], dtype=float
+            [float(text) if it else np.nan for text, it in zip(self._texts, mask, strict=True)], dtype=float
         )
 
-    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+    def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:
         texts = np.array([*self._texts], dtype=object)
-        texts[~known] = np.nan
+        texts[~mask] = np.nan
         return pd.Series(texts[codes].tolist())

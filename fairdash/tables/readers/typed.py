@@ -104,7 +104,7 @@ def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> 
 
 
 def _plain(schema: pa.Schema) -> list[int]:
-    return [place for place, one in enumerate(schema) if readable(one.type)]
+    return [index for index, one in enumerate(schema) if readable(one.type)]
 
 
 def readable(kind: pa.DataType) -> bool:
@@ -137,13 +137,13 @@ def _finished(
         )
     if n_rows == 0:
         raise no_rows()
-    places = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
-    table = TableBuilder([cells.column_names[k] for k in places], np.arange(1, n_rows + 1), options)
+    indices = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in indices], np.arange(1, n_rows + 1), options)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
     table.leave_out(nested, "their cells are neither numbers nor text, but for example lists or records")
-    if len(places) < cells.num_columns:
+    if len(indices) < cells.num_columns:
         table.notes.append("The row numbers that pandas stored in the file are left out.")
-    for name, k in zip(table.names, places, strict=True):
+    for name, k in zip(table.names, indices, strict=True):
         add_arrow(table, name, cells.column(k))
     table.count_missing()
     return table.finish(PARQUET)

@@ -95,8 +95,8 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     values, mass = x[rows][order], mass[order] / mass.sum()
     is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
     if is_first.sum() > _LANDMARKS:
-        places = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
-        values, mass = values[np.searchsorted(np.cumsum(mass), places)], np.full(_LANDMARKS, 1 / _LANDMARKS)
+        levels = (np.arange(_LANDMARKS) + 0.5) / _LANDMARKS
+        values, mass = values[np.searchsorted(np.cumsum(mass), levels)], np.full(_LANDMARKS, 1 / _LANDMARKS)
         is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
     mass, values = np.add.reduceat(mass, np.flatnonzero(is_first)), values[is_first]
 

@@ -80,9 +80,9 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
     return weight / weight.sum()
 
 
-def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+def fault(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
     """Return an error for an invalid option."""
-    return OptionError(Problem(what=what, hint=hint, column=name, count=count))
+    return OptionError(Problem(what=problem, hint=hint, column=name, count=count))
 
 
 Index = NDArray[np.int64]

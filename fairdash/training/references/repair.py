@@ -129,11 +129,11 @@ class Repair:
     def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
         at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
-        for k, along in enumerate(step.maps):
+        for k, fitted in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
                 y_in, s_in = y[rows], at[rows]
-                repaired[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
+                repaired[rows] = y_in - fitted.centre(s_in) if self.of_errors else fitted.predict(y_in, s_in)
         return repaired
 
 

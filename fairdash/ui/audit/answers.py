@@ -185,19 +185,19 @@ def choose_attribute(result: AuditResult) -> AuditResult:
 
     If the audit has only one attribute, the function shows nothing and returns its result.
     """
-    along = result.along
-    if len(along) == 1:
+    results = result.along
+    if len(results) == 1:
         return result
     _show_verdict(result, result.headline)
     show_blocks([next(verdict_tables(result))], KEY)
     chosen = st.selectbox(
         "Answers for",
-        range(len(along)),
-        format_func=lambda k: safe(along[k].plan.columns.sensitive),
+        range(len(results)),
+        format_func=lambda k: safe(results[k].plan.columns.sensitive),
         key=KEY("along"),
         help="For a combination of attributes, the audit answers only questions 1, 2, 5 and 10.",
     )
-    return along[chosen]
+    return results[chosen]
 
 
 def _show_verdict(result: AuditResult, headline: str) -> None:

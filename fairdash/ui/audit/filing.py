@@ -40,18 +40,18 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             "any rule."
         )
         blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
-        place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
-        if place not in st.session_state:
-            st.session_state[place] = _earlier_answers(audit)
-        answers: dict[str, str] = st.session_state[place]
+        prefix = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
+        if prefix not in st.session_state:
+            st.session_state[prefix] = _earlier_answers(audit)
+        answers: dict[str, str] = st.session_state[prefix]
         with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
             written = {
-                field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
+                field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", prefix, field))
                 for field in blanks
             }
         answers = {name: text for name, text in (answers | written).items() if text.strip()}
-        if answers != st.session_state[place]:
-            st.session_state[place] = answers
+        if answers != st.session_state[prefix]:
+            st.session_state[prefix] = answers
             if audit is not None:
                 write_whole(audit.folder / FILE, governance_yaml(answers))
         left, right = st.columns(2)

@@ -240,16 +240,16 @@ def _ask_for_inputs(
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
     """Ask for all options of the plan except the columns, three per line, and return the values."""
     options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
-    places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
+    containers = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
         name: ask(
-            place,
+            container,
             AuditPlan,
             name,
             key=KEY("option", name),
             disabled=bool(needs := each.metadata["needs"]) and not (columns and columns.of(needs)),
         )
-        for place, (name, each) in zip(places, options.items(), strict=False)
+        for container, (name, each) in zip(containers, options.items(), strict=False)
     }
 
 
@@ -267,37 +267,37 @@ def _ask_for_columns(
     # A column of classes is allowed only as a sensitive attribute.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
-    taken: list[str | None] = []
+    used_columns: list[str | None] = []
     chosen_roles: dict[str, Any] = {"price": price}
 
     def not_taken(among: Iterable[str]) -> list[str]:
-        return [name for name in among if name not in taken]
+        return [name for name in among if name not in used_columns]
 
     def ask_for_one(
-        place: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
+        container: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
     ) -> str | None:
         names = not_taken(among)
         more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
-        more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
-        chosen_roles[role] = chosen = ask(place, Columns, role, **more)
-        taken.append(chosen)
+        more = {"options": [None, *names], "key": KEY("column", table, role, *used_columns), **more}
+        chosen_roles[role] = chosen = ask(container, Columns, role, **more)
+        used_columns.append(chosen)
         return chosen
 
     def ask_for_several(
-        place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
+        container: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
     ) -> Any:
-        key = key or KEY("columns", table, role, *taken)
-        chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
+        key = key or KEY("columns", table, role, *used_columns)
+        chosen_roles[role] = ask(container, Columns, role, options=among, key=key, **more)
         return chosen_roles[role]
 
-    column, places = None, st.columns(2 if price is None else 3)
+    column, containers = None, st.columns(2 if price is None else 3)
     if price is None:
-        left, right = places
+        left, right = containers
         column = ask_for_one(left, "price", _price_in(numbers, roles))
-        places = [right, *st.columns(2)]
-    sensitive = ask_for_one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
-    outcome = ask_for_one(places[1], "outcome", roles.target)
-    exposure = ask_for_one(places[2], "exposure", roles.weight)
+        containers = [right, *st.columns(2)]
+    sensitive = ask_for_one(containers[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
+    outcome = ask_for_one(containers[1], "outcome", roles.target)
+    exposure = ask_for_one(containers[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
@@ -309,14 +309,14 @@ def _ask_for_columns(
             ask_for_one(left, "expected_cost", None),
             ask_for_one(right, "candidate", None),
         ]
-        taken.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
+        used_columns.extend(ask_for_several(right, "also", not_taken(sensitive_ones)))
         groups = ask_for_one(left, "groups", roles.group or suggestion.group, names)
         controls = ask_for_several(right, "controls", not_taken(names))
-        classes = [name for name in numbers if name not in taken or name == sensitive]
+        classes = [name for name in numbers if name not in used_columns or name == sensitive]
         probabilities = ask_for_several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
-        known = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
-        chosen_roles["known_class"] = known if probabilities else None
+        known_class = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
+        chosen_roles["known_class"] = known_class if probabilities else None
         begin = (*suggestion.features, *parts) if is_own_table else roles.features
         features = ask_for_several(
             st.container(),
@@ -324,11 +324,13 @@ def _ask_for_columns(
             not_taken(others),
             default=[name for name in not_taken(others) if name in begin and name not in left_out],
             placeholder="Every column without another role",
-            key=KEY("features", table, *left_out, *taken),
+            key=KEY("features", table, *left_out, *used_columns),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
-        ask_for_one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
+        ask_for_one(
+            st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *used_columns)
+        )
     if parts:
         _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):

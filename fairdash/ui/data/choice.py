@@ -52,14 +52,14 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
     if choice == UPLOAD:
         return ask_for_upload(current if isinstance(current, UploadSource) else None)
     entry = CATALOGUE[choice]
-    known = current if isinstance(current, CatalogueSource) and current.dataset == choice else None
-    return ask_for_catalogue(entry, known)
+    stored = current if isinstance(current, CatalogueSource) and current.dataset == choice else None
+    return ask_for_catalogue(entry, stored)
 
 
-def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> CatalogueSource | None:
+def ask_for_catalogue(entry: CatalogueEntry, stored: CatalogueSource | None) -> CatalogueSource | None:
     source = f"[{entry.source}]({entry.url})" if entry.url else entry.source
     st.markdown(f"{entry.description} *{source}; {entry.licence}.*")
-    options = ask_for_options(entry, known.options if known else {}) if entry.options else {}
+    options = ask_for_options(entry, stored.options if stored else {}) if entry.options else {}
     plain = CatalogueSource(dataset=entry.id, options=options)
     if not entry.is_local():
         if not entry.needs_download:
@@ -68,26 +68,26 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
         if not download(entry, plain):
             return None
     preset = dataset_of(plain)
-    roles = known.roles if known and known.roles else preset.roles
+    roles = stored.roles if stored and stored.roles else preset.roles
     key = f"{plain.id} roles"
     chosen = ask_for_roles(preset.table(), roles, key=key, table=plain.id)
     if chosen is None:
         return None
-    names = ask_for_names(chosen, known.names if known else {}, preset=preset.names, key=key)
+    names = ask_for_names(chosen, stored.names if stored else {}, preset=preset.names, key=key)
     if chosen == preset.roles:
         return replace(plain, names=names) if names else plain
-    fixes = ask_for_fixes(known.fixes if known else (), list(preset.table()), key=key)
+    fixes = ask_for_fixes(stored.fixes if stored else (), list(preset.table()), key=key)
     return CatalogueSource(dataset=entry.id, options=options, roles=chosen, fixes=fixes, names=names)
 
 
-def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+def ask_for_options(entry: CatalogueEntry, stored: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     with st.expander("Options of this data set"):
         columns = st.columns(2)
         return {
             option.name: ask_for_option(
                 columns[k % 2],
                 option,
-                known.get(option.name, option.default),
+                stored.get(option.name, option.default),
                 KEY("option", entry.id, option.name),
             )
             for k, option in enumerate(entry.options)
@@ -95,12 +95,12 @@ def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> 
 
 
 def ask_for_option(
-    place: DeltaGenerator, option: CatalogueOption, value: OptionValue, key: str
+    container: DeltaGenerator, option: CatalogueOption, value: OptionValue, key: str
 ) -> OptionValue:
     if option.choices is None:
-        return int(place.number_input(option.label, option.minimum, option.maximum, int(value), key=key))
+        return int(container.number_input(option.label, option.minimum, option.maximum, int(value), key=key))
     names = list(option.choices)
-    return place.selectbox(
+    return container.selectbox(
         option.label, names, index=names.index(value), format_func=option.choices.__getitem__, key=key
     )
 

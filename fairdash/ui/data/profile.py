@@ -56,11 +56,11 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
     left, right = st.columns(2)
-    for place, column, values, role in (
+    for container, column, values, role in (
         (left, target, dataset.target, "target"),
         (right, sensitive, dataset.sensitive[sensitive], "sensitive attribute"),
     ):
-        with place:
+        with container:
             chart(
                 distribution_figure(
                     values.to_numpy(), role=role, label=dataset.label(column), theme=theme(), weight=weight

@@ -30,11 +30,11 @@ KEY = Keys(__file__)
 FIXES = KEY("of-the-table-in-view")
 
 
-def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
+def ask_for_fixes(stored: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
     """List the applied fixes, each with a button to undo it."""
     state = fixes_key(key)
     if state not in st.session_state:
-        st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
+        st.session_state[state] = tuple(fix for fix in stored if fix.column in columns)
     st.session_state[FIXES] = state
     accepted: tuple[Fix, ...] = st.session_state[state]
     if accepted:
@@ -118,7 +118,7 @@ MAX_WARNINGS = 8
 MAX_CHARACTERS = 60
 
 
-def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
+def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table: str) -> Roles | None:
     """Ask for the roles of the columns; return None while target or sensitive column is missing.
 
     `key` identifies the table's columns, and the user's choices are stored under it; `table` identifies
@@ -126,7 +126,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
-    begin = suggested if known is None else known
+    begin = suggested if stored is None else stored
     # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
     # targets. A new count resets the dependent widgets.
     target_widget, state = KEY("target", key), KEY("priced", key)
@@ -166,7 +166,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     # The chosen pricing target applies until the user selects another target column. It also ends when the
     # stored roles already have its target and exposure.
     priced = wanted if wanted is not None and wanted.target == new_target else None
-    if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
+    if stored and priced and (stored.target, stored.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
@@ -178,28 +178,28 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         # The column of the existing price depends on the target, because the premium may be the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
-        taken: list[str | None] = [new_target, new_sensitive, *further]
-        places = st.columns(3)
+        used_columns: list[str | None] = [new_target, new_sensitive, *further]
+        containers = st.columns(3)
         for k, (part, title, label_without_column, about) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
-            others = [column for column in columns if column not in taken]
+            others = [column for column in columns if column not in used_columns]
             value = single[part]
-            name = places[k % 3].selectbox(
+            name = containers[k % 3].selectbox(
                 title,
                 [label_without_column, *others],
                 index=others.index(value) + 1 if value in others else 0,
                 help=about,
-                key=KEY("part", key, title, taken, clicks),
+                key=KEY("part", key, title, used_columns, clicks),
             )
             single[part] = None if name == label_without_column else name
-            taken.append(single[part])
-        others = [column for column in columns if column not in taken]
+            used_columns.append(single[part])
+        others = [column for column in columns if column not in used_columns]
         charged = single["prediction"]
         given, _ = suggestion_of(frame, table=table, target=new_target, prediction=charged)
         former = given
-        if known:
-            former, _ = suggestion_of(frame, table=table, target=known.target, prediction=known.prediction)
-        chosen = ask_for_features(others, known, given=given, former=former, key=key)
+        if stored:
+            former, _ = suggestion_of(frame, table=table, target=stored.target, prediction=stored.prediction)
+        chosen = ask_for_features(others, stored, given=given, former=former, key=key)
     new_weight = single["weight"]
     check = None
     if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
@@ -220,8 +220,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         show_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
-        same = known is not None and (known.target, known.weight) == (new_target, new_weight)
-        divided = known.rate if known is not None and same else looks_like_total(frame[new_target])
+        same = stored is not None and (stored.target, stored.weight) == (new_target, new_weight)
+        divided = stored.rate if stored is not None and same else looks_like_total(frame[new_target])
         divided |= priced is not None and new_weight == priced.weight
         rate = ask_for_rate(frame, new_target, new_weight, begin=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:
@@ -265,7 +265,7 @@ def ask_for_rate(
 
 
 def ask_for_features(
-    others: Collection[str], known: Roles | None, *, given: Suggestion, former: Suggestion, key: str
+    others: Collection[str], stored: Roles | None, *, given: Suggestion, former: Suggestion, key: str
 ) -> tuple[str, ...]:
     """Return the selected features among the columns without another role.
 
@@ -279,7 +279,7 @@ def ask_for_features(
         Text that identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
-    begin = {column: is_initially_a_feature(column, known, given=given, former=former) for column in others}
+    begin = {column: is_initially_a_feature(column, stored, given=given, former=former) for column in others}
     widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
@@ -293,13 +293,13 @@ def ask_for_features(
 
 
 def is_initially_a_feature(
-    column: str, known: Roles | None, *, given: Suggestion, former: Suggestion
+    column: str, stored: Roles | None, *, given: Suggestion, former: Suggestion
 ) -> bool:
     """Return whether a column is initially selected as a feature, by stored roles or else by suggestion."""
     suggested = column in given.features
-    if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
+    if stored is None or any(column in part for role, part in stored.parts.items() if role != "feature"):
         return suggested
-    in_recipe = column in known.features
+    in_recipe = column in stored.features
     # If the stored role equals the former suggestion, the new suggestion applies; a role that the user chose
     # stays.
     return in_recipe if in_recipe != (column in former.features) else suggested
@@ -343,13 +343,13 @@ def show_columns_that_reveal_the_target(
         )
 
 
-def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
+def _show_leak(columns: Sequence[str], message: str, *, used: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
     names, them = safe(columns[0]), safe(columns[0])
     if len(columns) > 1:
         names, them = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
-    say(f"**{names}** {what}.")
+    say(f"**{names}** {message}.")
     button.button(
         f"Leave out {them}" if used else f"Use {them} anyway",
         key=KEY("tells", key, *columns),
@@ -399,13 +399,13 @@ def offer_pricing(
 
 
 def ask_for_names(
-    roles: Roles, known: Mapping[str, str], *, preset: Mapping[str, str], key: str
+    roles: Roles, stored: Mapping[str, str], *, preset: Mapping[str, str], key: str
 ) -> dict[str, str]:
     """Ask for display names of target and sensitive columns.
 
     Parameters
     ----------
-    known
+    stored
         Display names that the user entered before.
     preset
         Display names of the data set.
@@ -414,16 +414,16 @@ def ask_for_names(
     """
     columns = (roles.target, *roles.sensitive)
     with st.expander("Display names"):
-        places = st.columns(len(columns))
+        containers = st.columns(len(columns))
         texts = {
-            column: place.text_input(
+            column: container.text_input(
                 f"Display name of “{safe(column)}”",
-                known.get(column, ""),
+                stored.get(column, ""),
                 placeholder=preset.get(column, column),
                 max_chars=MAX_CHARACTERS,
                 key=KEY("name", key, column),
                 help="For example: claims per year, or driver's age.",
             )
-            for place, column in zip(places, columns, strict=True)
+            for container, column in zip(containers, columns, strict=True)
         }
     return {column: text.strip() for column, text in texts.items() if text.strip()}

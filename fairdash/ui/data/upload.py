@@ -63,13 +63,13 @@ FILE_TYPES = [
 ]
 
 
-def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, pd.DataFrame] | None:
+def ask_for_table(stored: UploadSource | None) -> tuple[Upload, ReadingOptions, pd.DataFrame] | None:
     """Ask for a file and reading options, and return the table; None while there is no table."""
-    upload = ask_for_file(known)
+    upload = ask_for_file(stored)
     if upload is None:
         return None
-    same = known is not None and known.sha256 == upload.sha256
-    reading = ask_for_reading(upload, known.reading if known and same else ReadingOptions())
+    same = stored is not None and stored.sha256 == upload.sha256
+    reading = ask_for_reading(upload, stored.reading if stored and same else ReadingOptions())
     table = table_or_fixes(upload, reading)
     if table is None:
         return None
@@ -78,20 +78,20 @@ def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, p
     return upload, reading, frame
 
 
-def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
-    found = ask_for_table(known)
+def ask_for_upload(stored: UploadSource | None) -> UploadSource | None:
+    found = ask_for_table(stored)
     if found is None:
         return None
     upload, reading, frame = found
-    if known is not None and known.sha256 != upload.sha256:
-        known = None
+    if stored is not None and stored.sha256 != upload.sha256:
+        stored = None
     key = f"{upload.sha256} {list(frame)}"
     table = f"{upload.sha256} {reading}"
-    chosen = ask_for_roles(frame, known.roles if known else None, key=key, table=table)
+    chosen = ask_for_roles(frame, stored.roles if stored else None, key=key, table=table)
     if chosen is None:
         return None
-    fixes = ask_for_fixes(known.fixes if known else (), list(frame), key=key)
-    names = ask_for_names(chosen, known.names if known else {}, preset={}, key=key)
+    fixes = ask_for_fixes(stored.fixes if stored else (), list(frame), key=key)
+    names = ask_for_names(chosen, stored.names if stored else {}, preset={}, key=key)
     return UploadSource(
         sha256=upload.sha256, name=upload.name, roles=chosen, reading=reading, fixes=fixes, names=names
     )
@@ -102,18 +102,18 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
     A problem without a fix raises a ReadingError.
     """
-    place = st.empty()
+    container = st.empty()
 
-    def show(what: str) -> None:
-        place.caption(safe(f"Reading {upload.name} ({megabytes(upload.n_bytes)}): {what}…"))
+    def show(message: str) -> None:
+        container.caption(safe(f"Reading {upload.name} ({megabytes(upload.n_bytes)}): {message}…"))
 
     try:
         with heard_by(show):
             table = upload_of(upload.sha256, upload.name, reading)
-        place.empty()
+        container.empty()
         return table
     except ReadingError as error:
-        place.empty()
+        container.empty()
         if not all(problem.fixes for problem in error.problems):
             raise
 
@@ -125,7 +125,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
         return None
 
 
-def ask_for_file(known: UploadSource | None) -> Upload | None:
+def ask_for_file(stored: UploadSource | None) -> Upload | None:
     """Ask for a new file, a file that was uploaded in this session, or the file that the address names."""
     owner = current_owner()
     file = st.file_uploader(
@@ -150,19 +150,19 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
             upload = keep_upload(content, name=file.name, owner=owner)
             own_hashes.append(digest)
     else:
-        if known is not None and known.sha256 not in own_hashes:
-            own_hashes.append(known.sha256)
+        if stored is not None and stored.sha256 not in own_hashes:
+            own_hashes.append(stored.sha256)
         # Without sign-in, all users are the owner "local", so a session lists only the files that it
         # uploaded.
         uploads = [file for file in list_uploads(owner=owner) if signs_in() or file.sha256 in own_hashes]
-        if known is not None and known.sha256 not in [file.sha256 for file in uploads]:
+        if stored is not None and stored.sha256 not in [file.sha256 for file in uploads]:
             show_problems(no_longer_kept())
         if uploads:
             digests = [file.sha256 for file in uploads]
             upload = st.selectbox(
                 "or a file you uploaded before",
                 uploads,
-                index=digests.index(known.sha256) if known and known.sha256 in digests else None,
+                index=digests.index(stored.sha256) if stored and stored.sha256 in digests else None,
                 format_func=lambda file: f"{file.name}, {file.kept_at:%d %b %Y, %H:%M} UTC",
                 placeholder="Choose a file",
             )
@@ -239,53 +239,53 @@ TEXT_OPTIONS: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
 )
 
 
-def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
+def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
     """Ask for reading options, which depend on the format of the file."""
     kind, sheets = contents_of(upload.sha256)
     key = upload.sha256
     chosen: dict[str, Any] = {}
 
-    def ask(place: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]) -> None:
-        values, value = list(choices.values()), getattr(known, option)
+    def ask(container: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]) -> None:
+        values, value = list(choices.values()), getattr(stored, option)
         begin = values.index(value) if value in values else 0
         chosen[option] = choices[
-            place.selectbox(title, list(choices), index=begin, key=KEY("ask", key, title))
+            container.selectbox(title, list(choices), index=begin, key=KEY("ask", key, title))
         ]
 
     if len(sheets) > 1:
         ask(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
     with st.expander("Reading options"):
         if kind == TEXT:
-            for place, (option, title, choices) in zip(st.columns(3), TEXT_OPTIONS, strict=True):
-                ask(place, option, title, choices)
+            for container, (option, title, choices) in zip(st.columns(3), TEXT_OPTIONS, strict=True):
+                ask(container, option, title, choices)
         if kind in (TEXT, EXCEL):
             chosen["header_row"] = st.number_input(
                 "Line with the column names",
                 1,
-                value=known.header_row,
+                value=stored.header_row,
                 placeholder=FOUND,
                 help="Lines above this line, such as a title, are ignored.",
                 key=KEY("header", key),
             )
             chosen["keep_below"] = st.checkbox(
-                "Read totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
+                "Read totals and notes below the table as rows", stored.keep_below, key=KEY("below", key)
             )
         marks = st.text_input(
             "Marks of missing cells, separated by spaces",
-            "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
+            "" if stored.missing_values is None else " ".join(stored.missing_values) or NO_MARK,
             placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
         # The session state sets the value, because a button beside an error message can also set it.
-        st.session_state.setdefault(number_names_key(upload), known.number_names)
+        st.session_state.setdefault(number_names_key(upload), stored.number_names)
         chosen["number_names"] = st.checkbox(
             "Number repeated column names",
             key=number_names_key(upload),
             help="The second “age” becomes “age (2)”.",
         )
     missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
-    return replace(known, missing_values=missing, **chosen)
+    return replace(stored, missing_values=missing, **chosen)
 
 
 def number_names_key(upload: Upload) -> str:

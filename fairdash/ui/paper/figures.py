@@ -143,14 +143,14 @@ def show_fig4() -> None:
         {target: OBJECTIVES[target].title for target in HOUSEHOLD_TARGETS},
         name=Address.OBJECTIVE,
         key=KEY("fig4-objective"),
-        place=left,
+        container=left,
     )
     reading = choose(
         "Inputs of the network (not stated in the paper)",
         READINGS,
         name=Address.READING,
         key=KEY("reading"),
-        place=right,
+        container=right,
     )
     result = read_result(reading)
     table = result.tables["prices"].query("objective == @objective").drop(columns="objective")
@@ -158,19 +158,19 @@ def show_fig4() -> None:
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
-    what = "price" if parity else "residual"
+    quantity = "price" if parity else "residual"
     chart(
         by_age_figure(
             profile[profile["objective"] == objective],
             names={method: METHODS[method].title for method in table["method"]},
             level=price if parity else 0.0,
-            title=f"Average {what} by age",
+            title=f"Average {quantity} by age",
             subtitle=f"band: standard network, 95 %; dotted: {'the average price' if parity else 'no error'}",
-            y=f"Average {what} (€)",
+            y=f"Average {quantity} (€)",
             theme=theme(),
         ),
         key=KEY("fig4"),
-        alt=f"Average {what} by age, for the standard network and for the fair networks.",
+        alt=f"Average {quantity} by age, for the standard network and for the fair networks.",
     )
     st.dataframe(
         shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."

@@ -73,8 +73,8 @@ _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fair
 def show_dots(values: pd.DataFrame) -> None:
     """Show two charts of the paper's values beside ours, both computed with the paper's measures."""
     methods = {method: method_title(method).replace(" network", "") for method in values["method"].unique()}
-    for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
-        with place:
+    for container, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
+        with container:
             chart(
                 dots_figure(
                     values,
@@ -174,10 +174,10 @@ def rows(
         lam = error["lam"]
         texts[FLOOR]["MSE"] = "λ = 0" if lam == 0 else f"λ ≈ {lam:.3g}"
         name = method_title(str(method)).replace(" network", "")
-        for what, values in texts.items():
-            if what != PAPER or method in METHODS:
-                lines.append({"Method": name, "Values": what, **values})
-                shades.append(colours if what == OURS and is_comparable else {})
+        for row_name, values in texts.items():
+            if row_name != PAPER or method in METHODS:
+                lines.append({"Method": name, "Values": row_name, **values})
+                shades.append(colours if row_name == OURS and is_comparable else {})
     order = ["Method", "Values", "MSE", SHARE, *map(column_title, FAIRNESS)]
     table = pd.DataFrame(lines)[order]
     return table, pd.DataFrame([{name: shade.get(name, "") for name in order} for shade in shades])

@@ -39,9 +39,9 @@ PRINTED = 0.345  # Threshold t in the inequality of the paper's supplement.
 
 def show_gaussians() -> None:
     """Show the answer, the controls and the figures for bivariate normal distributions."""
-    place = st.container()
+    container = st.container()
     rho, n, base = ask_for_law()
-    with place:
+    with container:
         st.markdown(answer(rho, base))
         explain()
     show_curves(rho, n, base)

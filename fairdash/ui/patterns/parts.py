@@ -53,12 +53,12 @@ def show_part() -> None:
     picture off the screen."""
     if presented():
         heading = body = st.container()
-        place = st.container()
+        container = st.container()
     else:
-        heading, place = st.columns([3, 1], vertical_alignment="center")
+        heading, container = st.columns([3, 1], vertical_alignment="center")
         body = st.container()
     parts = {"patterns": "Patterns", "gaussians": "Gaussians"}
-    part = choose("Part", parts, name=Address.PART, key=KEY("part"), place=place, hidden_label=True)
+    part = choose("Part", parts, name=Address.PART, key=KEY("part"), container=container, hidden_label=True)
     if part == "gaussians":
         heading.title("Does χ² or mutual information bound the maximal correlation?")
         with body:
@@ -263,8 +263,8 @@ def show_curves(scene: Scene, truth: Truth) -> None:
     inner = slice(1, -1)  # With heavy tails, the ends of U would be 0 and infinity.
     exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
     panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
-    for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
-        with place:
+    for container, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
+        with container:
             chart(
                 curves_figure(
                     table,

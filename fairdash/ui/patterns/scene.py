@@ -106,24 +106,24 @@ def _noise_in_view() -> float:
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
-            asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+            requested = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
         except ValueError:
-            asked = math.nan
-        asked = DEFAULT.noise if math.isnan(asked) else asked
-        st.session_state[Address.NOISE] = min(NOISES, key=lambda noise: abs(noise - asked))
+            requested = math.nan
+        requested = DEFAULT.noise if math.isnan(requested) else requested
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda noise: abs(noise - requested))
     noise = float(st.session_state[Address.NOISE])
     if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
         st.query_params[Address.NOISE] = f"{noise:g}"
     return noise
 
 
-def ask_for_pattern(place: DeltaGenerator) -> str:
+def ask_for_pattern(container: DeltaGenerator) -> str:
     """Ask for the pattern, and store its id in the address; a bound selectbox would store its title."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         id_in_address = st.query_params.get(Address.PATTERN)
         st.session_state[Address.PATTERN] = id_in_address if id_in_address in options else DEFAULT.pattern
-    pattern = place.selectbox(
+    pattern = container.selectbox(
         "Pattern",
         options,
         format_func=lambda option: "Your own points" if option == POINTS else SHAPES[option].title,
@@ -218,7 +218,7 @@ def all_estimates(scene: Scene) -> pd.DataFrame:
     if "readings" not in slow or slow["readings"].empty:
         return quick
     table = pd.concat([quick, slow["readings"]], ignore_index=True)
-    order = {id: place for place, id in enumerate(REGISTRY)}
+    order = {id: index for index, id in enumerate(REGISTRY)}
     return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True)
 
 
@@ -292,13 +292,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
     the values of the quick estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
-    along = along_noise_of(scene, quick)
+    results = along_noise_of(scene, quick)
     return [
         Noise(
             estimates=estimates if noise == scene.noise else table,
             groups=groups_of(ids, hgr),
         )
-        for noise, (hgr, table) in zip(NOISES, along, strict=True)
+        for noise, (hgr, table) in zip(NOISES, results, strict=True)
     ]
 
 

@@ -188,8 +188,8 @@ def _show_notes(comparison: Comparison) -> None:
     """Show the run's warnings, and a note on dependence that the method may not remove."""
     for note in comparison.result.notes:
         st.warning(safe(note))
-    if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
-        st.info(safe(apart))
+    if note_on_method := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
+        st.info(safe(note_on_method))
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
@@ -208,9 +208,9 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
     def store_position(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
-    drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
+    stage_data = stage.stage_of(comparison, stops, at=at, theme=theme())
     # The figure's height leaves room for three lines of answer and two rows of controls.
-    show_stage(drawn, key=KEY("stage"), on_release=store_position)
+    show_stage(stage_data, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
 
 
@@ -380,7 +380,7 @@ def _find_point(comparison: Comparison) -> None:
 
 
 def _choose(
-    comparison: Comparison, kind_of_goal: str, place: st.delta_generator.DeltaGenerator
+    comparison: Comparison, kind_of_goal: str, container: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
     """Return the selected point, whether it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
@@ -390,7 +390,7 @@ def _choose(
             comparison.mean(measure, ModelKey(comparison.b.method, 0.0)),
             comparison.edge(comparison.b),
         )
-        limit = place.number_input(
+        limit = container.number_input(
             f"{symbol} at most",
             min_value=0.0,
             value=float(f"{edge:.2g}"),
@@ -403,7 +403,7 @@ def _choose(
         )
         return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
     if kind_of_goal == GOALS[1]:
-        percent = place.number_input(
+        percent = container.number_input(
             "Error at most … % above the standard model's",
             min_value=0.0,
             value=10.0,

@@ -180,10 +180,10 @@ def _show_wait(run: Run) -> None:
         return
     sentence = "This run is still in progress. The run continues if you close the page."
     if spec.first is not None:
-        what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
+        unit = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
         weights = counted(len(spec.first.lams), "weight")
-        sentence = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
+        sentence = f"A preview is being trained: {unit} at {weights} of fairness, one split of {rows}."
     st.caption(sentence)
     _wait(run)
 
@@ -398,8 +398,8 @@ def show_refit(
     owner = current_owner()
 
     def start() -> None:
-        what, details = noted
-        note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
+        action, details = noted
+        note(run.folder, action, who=owner, **details, weight=f"λ = {lam:g}")
         fields = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
         start_model(run.spec.source, comparison.refit_plan, owner=owner, **fields)
 

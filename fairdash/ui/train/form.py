@@ -91,8 +91,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         slower = " The adversary of this method makes training slower."
         adversary = slower if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
-        if apart := apart_in_words(method, len(attributes_of(dataset.sensitive))):
-            st.caption(safe(apart))
+        if note := apart_in_words(method, len(attributes_of(dataset.sensitive))):
+            st.caption(safe(note))
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
@@ -241,11 +241,11 @@ def ask_for_loss(dataset: Dataset) -> str:
     return loss
 
 
-def needs_default(widget: str, what: object) -> bool:
-    """Return whether a widget is new, or `what`, which determines the widget's default, has changed."""
+def needs_default(widget: str, source: object) -> bool:
+    """Return whether a widget is new, or `source`, which determines the widget's default, has changed."""
     state = KEY("follows", widget)
-    new = widget not in st.session_state or st.session_state.get(state) != what
-    st.session_state[state] = what
+    new = widget not in st.session_state or st.session_state.get(state) != source
+    st.session_state[state] = source
     return new
 
 
@@ -261,8 +261,8 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
     """Ask for the options under "Advanced"; if they are invalid, show the reason and return None."""
-    times, taken = st.session_state.get(TAKEN, (0, None))
-    default = taken or default_settings(dataset, loss=loss)
+    times, seconds = st.session_state.get(TAKEN, (0, None))
+    default = seconds or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
         # The key changes whenever settings are copied from a search, so that new widgets show these settings.
@@ -271,7 +271,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
     with st.expander("Advanced: networks and schedule"):
         tune = st.checkbox(
             "First find the learning rate and the weight decay on validation rows",
-            taken is None,
+            seconds is None,
             key=key("tune"),
             help="fairdash first compares standard networks on each split's validation rows, and then "
             "trains the fair models. The search replaces the values of the fields “learning rate” and "
@@ -304,19 +304,19 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             "dropout": {},
             "patience": {},
         }
-        places = islice(cycle(columns), 2, None)
+        containers = islice(cycle(columns), 2, None)
         given = {
             name: ask(
-                next(places), TrainingSettings, name, value=getattr(default, name), key=key(name), **more
+                next(containers), TrainingSettings, name, value=getattr(default, name), key=key(name), **more
             )
             for name, more in fields.items()
         }
-        seed = ask(next(places), Sweep, "random_state", key=KEY("seed"))
-        device = next(places).selectbox(
+        seed = ask(next(containers), Sweep, "random_state", key=KEY("seed"))
+        device = next(containers).selectbox(
             "Device", DEVICES, help="With “auto”, a GPU is used if there is one and the training is large."
         )
         validation = ask(
-            next(places), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
+            next(containers), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
         )
         try:
             for name, text in widths.items():

@@ -160,9 +160,9 @@ def show_search(search: SearchJob) -> None:
 
 def _show(search: SearchJob) -> None:
     spec, status = search.spec, search.status
-    what = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
+    subject = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
     st.markdown(
-        f"**{safe(what)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
+        f"**{safe(subject)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:

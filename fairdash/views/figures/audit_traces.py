@@ -79,9 +79,9 @@ def gap_curve(
     if (inner["kind"] == "curve").all():
         area = (inner["at"], inner["low"], inner["high"])
         figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
-        known, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
+        estimates, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
         look: Values = {"name": "curve", "colour": theme.chosen}
-        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=known, hover=hover))
+        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=estimates, hover=hover))
     else:
         _points(figure, inner, name="level", colour=theme.chosen)
     _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
@@ -102,11 +102,13 @@ def _points(
     """Draw the means ``value`` at ``at``, with the limits ``low`` and ``high`` as bars."""
     if points.empty:
         return
-    known = points[["value", "low", "high"]]
-    bars = limits(*(known[name] for name in known), colour=colour)
+    estimates = points[["value", "low", "high"]]
+    bars = limits(*(estimates[name] for name in estimates), colour=colour)
     hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
     look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
-    figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
+    figure.add_trace(
+        dots(points["at"], points["value"], **look, error_y=bars, customdata=estimates, hover=hover)
+    )
 
 
 def intervals(
@@ -115,10 +117,10 @@ def intervals(
     """Return a function that draws points with intervals; `columns` name value, lower and upper limit."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-        known = {
+        estimates = {
             key: scale * table[name] for key, name in zip(("value", "low", "high"), columns, strict=True)
         }
-        points = pd.DataFrame(known | {"at": table[at] if at else _middle(table)})
+        points = pd.DataFrame(estimates | {"at": table[at] if at else _middle(table)})
         series = table["base"] if "base" in table else pd.Series("", index=table.index)
         looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
         for (colour, symbol), (base, own) in zip(looks, points.groupby(series, sort=False), strict=False):
@@ -143,7 +145,7 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
 
 def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw one point with an interval per segment, in the table's order."""
-    known = table[["per_head", "per_head_low", "per_head_high"]]
+    estimates = table[["per_head", "per_head_low", "per_head_high"]]
     ranges = (
         table["class"]
         if "class" in table
@@ -153,9 +155,9 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> 
         escaped(f"{of_s} · {each.column} {each.level}"[:60])
         for of_s, each in zip(ranges, table.itertuples(), strict=True)
     ]
-    bars = limits(*(known[name] for name in known), colour=theme.chosen)
+    bars = limits(*(estimates[name] for name in estimates), colour=theme.chosen)
     look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
-    figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
+    figure.add_trace(dots(table["per_head"], labels, **look, customdata=estimates, hover=_WITH_LIMITS))
     figure.update_yaxes(autorange="reversed", ticks="")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -164,13 +166,13 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
     """Draw a bar with an interval, in per cent, for each row of the table."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-        known = 100 * table[[value, "ci_low", "ci_high"]]
+        estimates = 100 * table[[value, "ci_low", "ci_high"]]
         figure.add_bar(
-            x=known[value],
+            x=estimates[value],
             y=labels(table),
             orientation="h",
             marker={"color": theme.chosen, "opacity": 0.75},
-            error_x=limits(*(known[name] for name in known), colour=theme.text),
+            error_x=limits(*(estimates[name] for name in estimates), colour=theme.text),
             **said(hover),
         )
         figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -180,17 +182,17 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
 
 def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw a bar per class with its interval and number of rows, and a line at the overall mean."""
-    known = table[["mean", "low", "high"]]
+    estimates = table[["mean", "low", "high"]]
     labels = [
         f"{escaped(short(name))} · {rows:,} rows"
         for name, rows in zip(table["class"], table["rows"], strict=True)
     ]
     figure.add_bar(
-        x=known["mean"],
+        x=estimates["mean"],
         y=labels,
         orientation="h",
         marker={"color": theme.chosen, "opacity": 0.75},
-        error_x=limits(*(known[name] for name in known), colour=theme.text),
+        error_x=limits(*(estimates[name] for name in estimates), colour=theme.text),
         **said("%{y}: %{x:,.4g}"),
     )
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
@@ -200,7 +202,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """For each class, draw the difference from all other classes, its 95 % interval, and its wider bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
-    known = table[["difference", "bound_low", "bound_high"]]
+    estimates = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
         ("bound_low", "bound_high", 1.5, "bounds"),
         ("difference_low", "difference_high", 6, "95 % interval"),
@@ -209,7 +211,7 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
         bars["thickness"] = width
         look: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
         hover = "%{customdata[0]:,.4g}; bounds %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
-        figure.add_trace(dots(table["difference"], labels, **look, customdata=known, hover=hover))
+        figure.add_trace(dots(table["difference"], labels, **look, customdata=estimates, hover=hover))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -319,8 +321,8 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
     of_classes = "class" in table
     for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
         curve = table[table["premium"] == id]
-        apart = curve["kind"].isin(TAILS) | of_classes
-        inner, points = curve[~apart], curve[apart]
+        is_tail = curve["kind"].isin(TAILS) | of_classes
+        inner, points = curve[~is_tail], curve[is_tail]
         look: Values = {"name": name, "colour": colour, "legendgroup": id}
         if not of_classes:
             hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"

@@ -84,8 +84,8 @@ def transformation_figure(
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
         # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
         first = np.unique(x, return_index=True)[1]
-        places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
-        keep = first[places.round().astype(int)]
+        indices = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
+        keep = first[indices.round().astype(int)]
         hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
         figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))
         above = {"xanchor": "right", "yshift": 12}
@@ -128,8 +128,8 @@ def objectives_figure(
     """
     words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
-    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
-    paths = {objective: place(frame) for objective, frame in test.items()}
+    as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    paths = {objective: as_points(frame) for objective, frame in test.items()}
     for k, (objective, frame) in enumerate(paths.items()):
         shown = method if method in set(frame["method"]) else frame["method"].iloc[0]
         path = frame[frame["method"] == shown].sort_values("lam")
@@ -259,12 +259,12 @@ def factor_figure(
     is_curve = (own["kind"] == BREAKPOINT).any()
     # A missing value has no position among numbers, so its point is to the right of all numbers.
     beside = _right_of(own["at"]) if is_curve else None
-    places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
+    positions: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
-        x=places,
+        x=positions,
         y=own["share"],
         yaxis="y2",
-        width=_widths(places) if is_curve else 0.6,
+        width=_widths(positions) if is_curve else 0.6,
         marker={"color": faded(theme.quiet, 0.22)},
         name="exposure",
         hovertemplate="%{y:.1%} of the exposure<extra></extra>",
@@ -288,7 +288,7 @@ def factor_figure(
         below = {"yref": "paper", "yanchor": "bottom", "font": {"color": theme.quiet}}
         figure.add_annotation(note(_MISSING_LABEL, x=beside, y=0, colour=theme.quiet) | below)
     if not is_curve:
-        figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
+        figure.update_xaxes(type="category", categoryorder="array", categoryarray=positions)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
         # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
@@ -342,9 +342,9 @@ def _right_of(at: pd.Series) -> float:
     return float(at.max()) + 0.08 * span
 
 
-def _widths(places: list[Any]) -> list[float]:
+def _widths(positions: list[Any]) -> list[float]:
     """Return widths of bars that do not overlap."""
-    numbers = np.array(places, dtype=float)
+    numbers = np.array(positions, dtype=float)
     if len(numbers) < 2:
         return [1.0] * len(numbers)
     gaps = np.diff(np.sort(numbers))

@@ -142,7 +142,7 @@ def proxies_figure(
         unknown.
     """
     shown = features.head(MAX_BARS)
-    known = "p_corrected" in shown
+    has_p_value = "p_corrected" in shown
     counted = f"the strongest {MAX_BARS} of {len(features)}" if len(features) > MAX_BARS else "all features"
     figure = new_figure(
         title=f"How well each feature predicts {sensitive}",
@@ -156,7 +156,7 @@ def proxies_figure(
     values = shown["hgr"].clip(lower=0).to_numpy()
     colours = [theme.chosen] * len(shown)
     details = ["the noise floor is still being computed"] * len(shown)
-    if known:
+    if has_p_value:
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if has_link else faded(theme.chosen, 0.35) for has_link in carries]
         details = [
@@ -167,10 +167,10 @@ def proxies_figure(
     if joint is not None:
         names, values = ["all features together", *names], np.concatenate([[max(joint, 0)], values])
         colours, details = [theme.text, *colours], ["predicted from all features", *details]
-    places = np.arange(len(names))[::-1]
+    positions = np.arange(len(names))[::-1]
     figure.add_bar(
         x=values,
-        y=places,
+        y=positions,
         orientation="h",
         marker={"color": colours, "line": {"width": 0}},
         text=[f"{value:.2f}" for value in values],
@@ -180,12 +180,12 @@ def proxies_figure(
         hovertemplate="%{customdata[0]}: %{x:.3f}<br>%{customdata[1]}<extra></extra>",
         name="dependence",
     )
-    if known:
+    if has_p_value:
         look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
         look |= {"marker": {"line": {"width": 2}}}
-        at = places[-len(shown) :]
+        at = positions[-len(shown) :]
         figure.add_trace(dots(shown["floor_q95"], at, name="noise floor", hover="", **look))
-    figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, ticks="")
+    figure.update_yaxes(tickvals=positions, ticktext=names, showgrid=False, ticks="")
     return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
 
 

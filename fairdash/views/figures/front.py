@@ -103,19 +103,19 @@ def front_without_marks(
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     trained = trained_points(test, standard_of=method)
     tables_of_paths = (of_measure(trained, name) for name in ("mse" if error == "rmse" else error, measure))
     best = pareto_efficient(*(rows["value"] for rows in tables_of_paths))
-    trained, test, single = map(place, (trained, test, single))
+    trained, test, single = map(as_points, (trained, test, single))
     trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     path_rows = test[test["method"] == method]
-    besides = [place(table) for table in (references, baselines) if table is not None and len(table)]
+    other_tables = [as_points(table) for table in (references, baselines) if table is not None and len(table)]
     heights = pd.concat([table["y"] for table in (test, *_ends_of_bars(path_rows))])
-    axes = fit_axes(figure, pd.concat([table["x"] for table in (test, *besides)]), heights)
+    axes = fit_axes(figure, pd.concat([table["x"] for table in (test, *other_tables)]), heights)
     words = _names_of_paths(test, theme)
-    for table in besides:
+    for table in other_tables:
         for trace, name in _other_prices(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
             figure.add_trace(trace)
             words.append(name)
@@ -341,8 +341,8 @@ def _other_prices(
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
         beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
-        place: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
-        yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
+        anchor: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
+        yield trace, Label(**anchor, text=f"{arrow}{text}{beside}", colour=colour)
 
 
 def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
@@ -362,8 +362,8 @@ def _labels_of_front(
     width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
     left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
     bottom = _FLOOR_NOTE_AT * HEIGHT
-    taken: Box = (left, bottom, left + width, bottom + height)
-    return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
+    occupied: Box = (left, bottom, left + width, bottom + height)
+    return [floor, *placed(labels, axes=axes, occupied=[occupied], points=points, theme=theme)]
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:

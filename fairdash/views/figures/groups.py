@@ -62,7 +62,7 @@ def profile_figure(
         theme=theme,
     )
     by_value = by_value or bool(cells)
-    places = chosen["s_mean"] if by_value else _mid_shares(chosen)
+    positions = chosen["s_mean"] if by_value else _mid_shares(chosen)
     group = "%{text}" if cells else f"{escaped(name)} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
     lines = (
         (standard, standard_name, theme.standard, "dash", "diamond"),
@@ -71,9 +71,9 @@ def profile_figure(
     traces: list[dict[str, Any]] = []
     for profile, label, colour, dash, symbol in lines:
         interval = f"{label}, 95 % interval"
-        traces.append(band(places, profile["low"], profile["high"], colour=colour, name=interval))
+        traces.append(band(positions, profile["low"], profile["high"], colour=colour, name=interval))
         means = line(
-            places.to_numpy(),
+            positions.to_numpy(),
             profile["mean"].to_numpy(),
             name=label,
             colour=colour,
@@ -94,7 +94,7 @@ def profile_figure(
     # The figure is built in one call, because adding to a plotly figure takes several times as long.
     layout = figure.layout.to_plotly_json() | {
         "shapes": [line_across(reference, colour=theme.quiet)],
-        "annotations": [its_name, *_names_of_lines(lines, places, theme)],
+        "annotations": [its_name, *_names_of_lines(lines, positions, theme)],
     }
     if cells:
         layout["xaxis"] |= _cell_ticks(len(cells))
@@ -125,17 +125,17 @@ def _cell_ticks(count: int) -> dict[str, Any]:
     return ticks | {"range": [-0.5, count - 0.5]}
 
 
-def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
+def _names_of_lines(lines: tuple, positions: pd.Series, theme: Theme) -> list[dict[str, Any]]:
     """Return labels of the two lines, at the group at which the distance between the lines is largest."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
     upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
-    low, high = places.min(), places.max()
-    across = (places.iloc[widest] - low) / (high - low) if high > low else 0.5
+    low, high = positions.min(), positions.max()
+    across = (positions.iloc[widest] - low) / (high - low) if high > low else 0.5
     side = "left" if across < 0.3 else "right" if across > 0.7 else "center"
     return [
-        bold(label, x=places.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
+        bold(label, x=positions.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
         | {"xanchor": side, "yshift": 16 if above else -16, "bgcolor": theme.veil, "borderpad": 0}
         for (profile, label, colour, *_), above in zip(lines, (upper, not upper), strict=True)
     ]
@@ -175,8 +175,8 @@ def spread_figure(
     name = sensitive.partition(" (")[0]
     title = f"Distribution of {audited}s by {name}"
     figure = new_figure(title=title, subtitle=subtitle, x=level, y="", theme=theme)
-    both = pd.concat([a, b])
-    varying = both.loc[~both["is_constant"], "density"].to_numpy()
+    pooled = pd.concat([a, b])
+    varying = pooled.loc[~pooled["is_constant"], "density"].to_numpy()
     scale = _TALLEST / float(varying.max()) if len(varying) else 0.0
     models = (
         (a, a_name, theme.standard, "dash", 0.08, "diamond"),
@@ -219,17 +219,17 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
     )
     heights = [_heights(curve, scale) for curve in (own, other)]
     gap = heights[0] - heights[1]
-    places = (int(gap.argmax()), int(gap.argmin()))
+    indices = (int(gap.argmax()), int(gap.argmin()))
     # If the two curves coincide, one name is to the left and the other to the right of the peak.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
-        places = (int(heights[0].argmax()),) * 2
+        indices = (int(heights[0].argmax()),) * 2
     reach = 0.0
-    for (_, label, colour, *_), curve, height, place, side in zip(
-        models, (own, other), heights, places, sides, strict=True
+    for (_, label, colour, *_), curve, height, index, side in zip(
+        models, (own, other), heights, indices, sides, strict=True
     ):
-        x, y = float(curve["x"].iloc[place]), row + float(height[place])
-        share = place / len(curve)
+        x, y = float(curve["x"].iloc[index]), row + float(height[index])
+        share = index / len(curve)
         above = {
             "xanchor": side or ("left" if share < 0.2 else "right" if share > 0.8 else "center"),
             "xshift": {"right": -6, "left": 6}.get(side or "", 0),
@@ -279,11 +279,11 @@ def transfers_figure(
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
     called = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
-    places, heads = np.arange(len(moved)), moved["per_head"]
+    positions, heads = np.arange(len(moved)), moved["per_head"]
     largest = float(heads.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
     figure.add_bar(
-        x=places,
+        x=positions,
         y=heads,
         marker={"color": theme.chosen, "line": {"width": 0}},
         text=[to_decimals(value, decimals, sign=True) for value in heads],
@@ -305,6 +305,6 @@ def transfers_figure(
     figure.update_yaxes(range=[low - room, high + room])
     # Break the tick labels into two lines, so that they fit side by side on a phone.
     texts = [text.replace(" to ", " to<br>") for text in groups]
-    ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": places, "ticktext": texts}
+    ticks = _cell_ticks(len(groups)) if are_cells else {"tickvals": positions, "ticktext": texts}
     figure.update_xaxes(**ticks, tickangle=0, showgrid=False, ticks="")
     return figure.update_layout(bargap=0.35)

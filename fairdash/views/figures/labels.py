@@ -84,7 +84,7 @@ class Label:
 
 
 def placed(
-    labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
+    labels: Sequence[Label], *, axes: Axes, occupied: Sequence[Box], points: Array, theme: Theme
 ) -> list[dict[str, Any]]:
     """Return plotly annotations, with each label near its point; earlier labels are placed first.
 
@@ -95,15 +95,15 @@ def placed(
     ----------
     axes
         Ranges of x and of y.
-    taken
+    occupied
         Occupied areas, which no label may cover.
     points : (n, 2) array
         Points without labels that labels should not cover, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
-    edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
-    own_costs = [_costs(own, taken, points) for own in edges]
+    edges = [_edges(label, *position) for label, position in zip(labels, at, strict=True)]
+    own_costs = [_costs(own, occupied, points) for own in edges]
 
     # The results are cached, because most labels have the same position in several attempts.
     @cache
@@ -158,11 +158,11 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     dx, dy, xanchor, yanchor = anchor
     leads = np.hypot(dx, dy) > _NEAR
     words = f"<b>{text}</b>" if label.symbol else text
-    place = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
+    offsets = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
     arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
     veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
     look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
-    return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
+    return note(words, x=label.x, y=label.y, **look) | offsets | arrow | veil
 
 
 #: Possible positions: offset of the label's anchor from the point, and which side and edge of the label are
@@ -222,7 +222,7 @@ def _box_at(edges: Edges, k: int) -> Box:
     return left[k], float(bottom[k, 0]), right[k], float(top[k, 0])
 
 
-def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
+def _costs(edges: Edges, occupied: Sequence[Box], points: Array) -> Array:
     """Return the cost of each position: distance, covered points, and (most costly) overlap and clipping."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
@@ -232,7 +232,7 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
     covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
     cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
-    return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in taken), np.zeros((1, 1))).max(
+    return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in occupied), np.zeros((1, 1))).max(
         axis=1
     )
 
@@ -241,5 +241,5 @@ def _overlap(edges: Edges, box: Box) -> Array:
     """Return each candidate's overlap with an area at each chart width, in pixels, (candidates, widths)."""
     (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
     across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
-    along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
-    return np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
+    overlap = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
+    return np.where((across > 0) & (overlap > 0), 1 + np.minimum(across, overlap), 0.0)

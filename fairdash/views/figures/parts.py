@@ -127,10 +127,10 @@ def band(
     return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
 
 
-def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> Values:
-    """Return text at a point, without an arrow; `place` contains options of plotly's annotations."""
+def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **position: Any) -> Values:
+    """Return text at a point, without an arrow; `position` contains options of plotly's annotations."""
     plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
-    return plain | place
+    return plain | position
 
 
 def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
@@ -138,10 +138,10 @@ def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
     return note(f"<b>{escaped(name)}</b>", x=x, y=y, colour=colour, size=size)
 
 
-def corner_note(text: str, *, colour: str, **place: Any) -> Values:
+def corner_note(text: str, *, colour: str, **position: Any) -> Values:
     """Return left-aligned text in the upper left corner of the plot."""
     corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
-    return note(text, colour=colour, **{"x": 0, "y": 1} | corner | place)
+    return note(text, colour=colour, **{"x": 0, "y": 1} | corner | position)
 
 
 def line_across(y: float, *, colour: str, dash: str = "dot") -> Values:

@@ -62,18 +62,18 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     layout = spec["layout"]
     with mpl.rc_context(_STYLE):
         turned = _turned_height(layout.get("xaxis", {}).get("ticktext", ()))
-        drawn = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
-        axes = drawn.add_subplot()
-        places = _category_places(spec["data"], layout)
+        canvas = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
+        axes = canvas.add_subplot()
+        positions = _category_places(spec["data"], layout)
         for trace in spec["data"]:
-            _draw_trace(axes, trace, places)
+            _draw_trace(axes, trace, positions)
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
-        _add_axes(axes, layout, places)
+        _add_axes(axes, layout, positions)
         if turned:
             axes.tick_params("x", rotation=90)
         out = io.BytesIO()
-        FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
+        FigureCanvasSVG(canvas).print_svg(out, metadata={"Date": None, "Creator": None})
     return out.getvalue()
 
 
@@ -88,12 +88,12 @@ def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
-def _draw_trace(axes: Axes, trace: dict[str, Any], places: dict[str, int]) -> None:
+def _draw_trace(axes: Axes, trace: dict[str, Any], positions: dict[str, int]) -> None:
     x = np.asarray(trace["x"], dtype=float)
-    y = np.array([places[str(level)] for level in trace["y"]] if places else trace["y"], dtype=float)
+    y = np.array([positions[str(level)] for level in trace["y"]] if positions else trace["y"], dtype=float)
     marker = trace.get("marker", {})
     if trace["type"] == "bar":
         axes.barh(y, x, color=_colour(marker["color"]), alpha=marker.get("opacity", 1), height=0.6)
@@ -159,7 +159,7 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
         axes.axvline(shape["x0"], **look)
 
 
-def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
+def _add_axes(axes: Axes, layout: dict[str, Any], positions: dict[str, int]) -> None:
     """Add axis titles, names of categories, the grid and the legend."""
     for name, set_label, axis in (
         ("xaxis", axes.set_xlabel, axes.xaxis),
@@ -175,12 +175,12 @@ def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> Non
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         else:
             axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))
-    if places:
-        axes.set_yticks(list(places.values()), [_words(name) for name in places])
+    if positions:
+        axes.set_yticks(list(positions.values()), [_words(name) for name in positions])
         axes.invert_yaxis()
     if layout.get("xaxis", {}).get("autorange") == "reversed":
         axes.invert_xaxis()
-    axes.grid(axis="x" if places else "y", color="#e6e9ec", linewidth=0.8)
+    axes.grid(axis="x" if positions else "y", color="#e6e9ec", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=2)
     if layout.get("showlegend"):

@@ -269,11 +269,11 @@ def limits(comparison: Comparison) -> list[str]:
 
 def blended(comparison: Comparison, point: ModelKey) -> str:
     """Describe a blend by the weights of its two trained models."""
-    place = comparison.curve_point(point)
-    rest = "the standard model" if place.low == 0 else f"the model at λ = {place.low:g}"
-    share = percent(place.share, decimals=0)
+    blend = comparison.curve_point(point)
+    rest = "the standard model" if blend.low == 0 else f"the model at λ = {blend.low:g}"
+    share = percent(blend.share, decimals=0)
     return (
-        f"a blend, {share} of the model at λ = {place.high:g} and {percent(1 - place.share, decimals=0)} "
+        f"a blend, {share} of the model at λ = {blend.high:g} and {percent(1 - blend.share, decimals=0)} "
         f"of {rest}"
     )
 

@@ -329,8 +329,8 @@ def nearest_points(front: Front) -> pd.DataFrame:
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
-    places = table[["error", "dependence"]].to_numpy(dtype=float)
-    distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
+    coordinates = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((coordinates - coordinates[0]) / np.maximum(np.ptp(coordinates, axis=0), 1e-300)).T)
     return table.iloc[np.argsort(distance, kind="stable")[: MAX_NEAREST + 1]].reset_index(drop=True)
 
 

@@ -80,15 +80,15 @@ def summary(table: pd.DataFrame) -> list[str]:
         ranks = mean_ranks(table, several=several)
         if DEFAULT_METHOD not in ranks.index:
             continue
-        place = list(ranks.index).index(DEFAULT_METHOD) + 1
+        rank = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
         sentences.append(
-            f"On the data sets with {words}, the default method, {DEFAULT_METHOD}, has place {place} of "
+            f"On the data sets with {words}, the default method, {DEFAULT_METHOD}, has place {rank} of "
             f"{len(ranks)} by mean rank among the methods that need no s to compute a price. The methods "
             f"with the lowest mean ranks are {lowest} of the standard network's dependence."
         )
-    known = table[table["more_low"].notna()]
-    above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
+    cases = table[table["more_low"].notna()]
+    above, below = cases[cases["more_low"] > 0], cases[cases["more_high"] < 0]
     sets = f"{below['data'].nunique()} of {table['data'].nunique()} sets"
     free = below[~below["needs_s"]]
     best = best_at_half(table)
@@ -99,7 +99,7 @@ def summary(table: pd.DataFrame) -> list[str]:
         "an interval is computed."
     )
     sentences.append(
-        f"In {len(known)} cases, an interval shows another method's error minus the default method's error "
+        f"In {len(cases)} cases, an interval shows another method's error minus the default method's error "
         f"on the same splits. The interval is above 0 in {len(above)} cases and below 0 in {len(below)} "
         f"cases, on {sets} ({len(free)} of these {len(below)} are of methods that need no s to compute a "
         "price). By chance, about one interval in twenty would exclude 0."
@@ -154,8 +154,8 @@ def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
         first = each.iloc[0]
         row = {"method": method}
         for reading, level in columns:
-            place = (reading, level) if method != STANDARD else (reading, 1.0)
-            row[f"{TITLES[reading]} {100 * level:.0f} %"] = by_place.get(place, "")
+            key = (reading, level) if method != STANDARD else (reading, 1.0)
+            row[f"{TITLES[reading]} {100 * level:.0f} %"] = by_place.get(key, "")
         about = {"needs s": "yes" if first["needs_s"] else "no", "splits": str(first["splits"])}
         rows.append(row | about | {"CPU seconds a split": f"{first['cpu_s']:.1f}"})
     return pd.DataFrame(rows)

@@ -83,8 +83,8 @@ def front(
     frames = _of_all_columns(result.frames, first)
     if together and (frames[result.objective]["column"] == first).any():
         paths, baselines = (_of_all_columns(table, first) for table in (result.paths, result.baselines))
-        both = replace(result, frames=frames, paths=paths, baselines=baselines)
-        seen = _compared(both, method, 0.0, None)
+        extended = replace(result, frames=frames, paths=paths, baselines=baselines)
+        seen = _compared(extended, method, 0.0, None)
         seen_front = replace(seen.front, sensitive="the sensitive attribute")
     else:
         seen = _compared(result, method, 0.0, sensitive)
@@ -95,10 +95,10 @@ def front(
         test = of_sensitive(test, first if sensitive is None else sensitive)
         prices = summarise_splits(test, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
-    drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
-    measured = {id: id for id in drawn.measures}
+    front_drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
+    measured = {id: id for id in front_drawn.measures}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
-    shown = replace(seen, fronts={seen.objective: drawn}, measure=measure)
+    shown = replace(seen, fronts={seen.objective: front_drawn}, measure=measure)
     return pictures.front(shown, theme=theme_of(dark=dark)).figure
 
 

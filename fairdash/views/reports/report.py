@@ -135,8 +135,8 @@ def _moving(comparison: Comparison) -> list[Block]:
     stops = stops_of(comparison)
     away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
     data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
-    for place, figure in enumerate(data["figures"], 1):
-        figure |= {"form": "svg", "name": f"fairdash-report-{place}"}
+    for number, figure in enumerate(data["figures"], 1):
+        figure |= {"form": "svg", "name": f"fairdash-report-{number}"}
     stage = templates().get_template("stage.html")
     code = {"script": Markup(stage_script()), "style": Markup(stage_style())}  # noqa: S704 - our own files
     return [Markup(stage.render(data=as_script_json(json.dumps(data)), **code))]  # noqa: S704 - escaped there

@@ -42,31 +42,31 @@ def shows_nothing(comparison: Comparison) -> bool:
 def rows_that_would(comparison: Comparison) -> str:
     """State how many rows would show the model's gain or its link with the attribute, and the assumption."""
     gain, result = comparison.result.gain, comparison.result
-    n_rows, what = len(result.target), "gain"
+    n_rows, noun = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
         z = (1 - gain.error) / gain.error_se if gain.error_se else 0.0
     else:
-        p, what = comparison.verdict_p(THE_STANDARD), "link"
+        p, noun = comparison.verdict_p(THE_STANDARD), "link"
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # Tests use at most this number of rows, so z refers to at most this number.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     too_few = "No curve is drawn, because all of its points would differ by no more than noise."
-    return f"{_rows_sentence(z, n_rows, what)} {too_few}"
+    return f"{_rows_sentence(z, n_rows, noun)} {too_few}"
 
 
-def _rows_sentence(z: float, n_rows: int, what: str) -> str:
+def _rows_sentence(z: float, n_rows: int, noun: str) -> str:
     """State at how many rows z would be 3, if z grows with the square root of the number of rows."""
     if z >= _Z_INDICATION:
         return (
-            f"If the {what} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
+            f"If the {noun} is as large as estimated from these {n_rows:,} rows (z = {z:.1f}), about "
             f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}; z grows with the square root "
             "of the number of rows)."
         )
     upper_bound = max(z + _Z_ONE_SIDED, _Z_INDICATION)
     return (
-        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
+        f"These {n_rows:,} rows give no sign of a {noun} (z = {z:.1f}). With 95 % confidence the {noun} is "
         f"so small that detecting it would take at least {_round(n_rows * (Z / upper_bound) ** 2)} rows (z = "
         f"{Z:g}; z grows with the square root of the number of rows)."
     )
@@ -147,7 +147,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     measure in view finds a link.
     """
     point = comparison.b if point is None else point
-    what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
+    quantity = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
     # The omnibus test covers all classes of an attribute.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
@@ -157,15 +157,15 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     if point.is_standard or name != point.name:
         begin = f"With the {name},"
     if not comparison.has_link(point):
-        return f"{begin} no link is found between {what} and {s} {figures}."
+        return f"{begin} no link is found between {quantity} and {s} {figures}."
     if point == comparison.a or comparison.is_of_one_point:
-        return f"{begin} {what} depends on {s} {figures}."
+        return f"{begin} {quantity} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
         still = f"still depends on {s}, but less than {than}"
-        return f"{begin} {what} {still} {figures}."
+        return f"{begin} {quantity} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
-    return f"{begin} {what} depends on {s} {than} {figures}."
+    return f"{begin} {quantity} depends on {s} {than} {figures}."
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
@@ -371,9 +371,9 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
     names
         Display names of sensitive columns; a column without an entry is named by its header.
     """
-    what = f"the {OBJECTIVES[opening.objective].audited}"
+    quantity = f"the {OBJECTIVES[opening.objective].audited}"
     columns = " or ".join(names.get(link.column, link.column) for link in opening.links)
-    link = f"{'a' if opening.finds_link else 'no'} link is found between {what} and {columns}"
+    link = f"{'a' if opening.finds_link else 'no'} link is found between {quantity} and {columns}"
     where = f"On {counted(opening.n, 'row')} set aside from the start, {named(opening.point)}"
     if opening.is_first:
         verdict = "not confirmed" if opening.finds_link else "confirmed"

@@ -87,14 +87,16 @@ def _between(
     """Return means and limits of blends of two models, (P, G) each, and their mean change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(point) for point in (low, high, comparison.a))
-    both = [j for j in of_low if j in of_high]
-    first, last = (seen.audit(np.stack([part[j] for j in both]), result.target) for part in (of_low, of_high))
-    splits, groups = [result.splits[j] for j in both], comparison.front.groups
+    common_splits = [j for j in of_low if j in of_high]
+    first, last = (
+        seen.audit(np.stack([part[j] for j in common_splits]), result.target) for part in (of_low, of_high)
+    )
+    splits, groups = [result.splits[j] for j in common_splits], comparison.front.groups
     profiles = blended_profiles(
         first, last, shares, splits, groups=groups, weight=result.weight, units=result.groups
     )
     changes = []
-    for j in (j for j in both if j in of_a):
+    for j in (j for j in common_splits if j in of_a):
         rows = result.splits[j].test
         a, b = (part[j][rows] - of_a[j][rows] for part in (of_low, of_high))
         weight = None if result.weight is None else result.weight[rows]
@@ -224,7 +226,7 @@ def _moving_profile(
         names=[comparison.called(point) for point in stops.points],
         # The names of the lines are next to the group at which the distance between the lines is largest.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
-        besides=np.array([level, *a["low"], *a["high"]]),
+        further_values=np.array([level, *a["low"], *a["high"]]),
     )
 
 
@@ -234,7 +236,7 @@ def moving_lines(
     profiles: tuple[Array, Array, Array],
     names: Sequence[str],
     named_at: int,
-    besides: Array,
+    further_values: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a figure whose axes fit all positions, and how its second line, band and name change.
 
@@ -248,11 +250,11 @@ def moving_lines(
         Name of the line at each position of the slider.
     named_at
         Index of the group next to which the name is.
-    besides
+    further_values
         Further values that the y-axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
-    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
+    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), further_values])
     least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
     room = 0.06 * (most - least) or 0.5
     spec["layout"]["yaxis"]["range"] = [least - room, most + room]

@@ -275,15 +275,15 @@ def features(comparison: Comparison) -> Table:
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
-    both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
-    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
+    merged = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
+    most = merged[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
     rows = [
         [
             str(row["feature"]),
             *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
             *(signed(row[f"{point}_error"]) for point in "ab"),
         ]
-        for _, row in both.loc[most].iterrows()
+        for _, row in merged.loc[most].iterrows()
     ]
     names = (named(comparison.a), named(comparison.b))
     return Table.of_rows(
