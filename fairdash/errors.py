@@ -116,7 +116,7 @@ class FairdashError(Exception):
         return type(self), self.problems
 
     @classmethod
-    def of(cls, what: str, hint: str, **more: Any) -> Self:
+    def of(cls, what: str, hint: str, **options: Any) -> Self:
         """Create an error with one problem; see :class:`Problem` for `what`, `hint` and the other fields.
 
         Examples
@@ -124,7 +124,7 @@ class FairdashError(Exception):
         >>> str(ReadingError.of("the file is empty", "Choose another file."))
         'The file is empty. Choose another file.'
         """
-        return cls(Problem(what=what, hint=hint, **more))
+        return cls(Problem(what=what, hint=hint, **options))
 
 
 class ReadingError(FairdashError, ValueError):
@@ -158,16 +158,16 @@ class DeterminedError(OptionError):
     """Error for given columns that determine the sensitive attribute, so that no rows can be compared."""
 
 
-def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
-    """Check that an option is a whole number of at least `least`.
+def require_count(value: float, *, column: str, called: str = "number", lower_limit: int = 1) -> None:
+    """Check that an option is a whole number of at least `lower_limit`.
 
     Raises
     ------
     OptionError
         Raised if the option is not such a number; the error names the option `column`.
     """
-    if value != int(value) or value < least:
-        hint = f"Give a whole number of at least {least}."
+    if value != int(value) or value < lower_limit:
+        hint = f"Give a whole number of at least {lower_limit}."
         raise OptionError.of(f"The {called} is not usable", hint, column=column)
 
 

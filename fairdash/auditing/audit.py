@@ -234,15 +234,15 @@ def carry_out(
         )  # fmt: skip
     has_second_price = plan.columns.candidate is not None and 10 in plan.asked
     columns = plan.columns
-    parts, done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
+    parts, n_done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
 
     def tell(doing: str, share: float) -> None:
         if progress is not None:
-            progress(doing, (done + share) / parts)
+            progress(doing, (n_done + share) / parts)
 
     tell("Reading the rows", 0.0)
     unfiltered_frame = frame
-    frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, frame_notes = plain_frame(frame, keep=columns.named, sensitive=(columns.sensitive, *columns.also))
     frame, sample_note = _sample_rows(frame, plan)
     audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *sample_note, *frame_notes))
     firsts, seconds = [], []
@@ -251,12 +251,12 @@ def carry_out(
         if has_second_price and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
         firsts.append(Answered(data=data).go_on(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
-        done += 1
+        n_done += 1
         if has_second_price:
             second = _answers_for_second_price(pair)
             first_price = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
             seconds.append(replace(second, pair=first_price))
-            done += 1
+            n_done += 1
     for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
         second_result = replace(second, result=conclude(second, verdicts))
         firsts[k] = replace(firsts[k], pair=second_result).go_on(QUESTIONS_OF_BOTH_PRICES)
@@ -336,8 +336,8 @@ def conclude(
         rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
         rows.append(key | needed)
         if number in sentences and (number != 5 or name == "sufficiency"):
-            answer, *more = sentences[number]
-            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *more)
+            answer, *further_texts = sentences[number]
+            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *further_texts)
     return AuditResult(
         verdict=verdicts.get(plan.criterion, UNDECIDED),
         figures=figures_of([*rows, *audit.measures], column=table.columns.sensitive),

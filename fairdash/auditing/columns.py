@@ -126,17 +126,17 @@ def without_leaks(
         find = certain_leaks if role == "outcome" else parts_of
         leaks = find(frame, total, kept, exposure=columns.exposure)
         kept = [name for name in kept if name not in leaks]
-        for leaking, why in by_sentence(leaks):
+        for leaking, reason in by_sentence(leaks):
             is_single = len(leaking) == 1
             subject = f"The feature “{leaking[0]}” gives" if is_single else f"{len(leaking)} features give"
             action = "uses them because they are named"
             if columns.features is None:
                 action = "does not use them unless you name the features (--feature)"
             action = action.replace("them", "it").replace("they are", "it is") if is_single else action
-            why = why.replace("the target", "the outcome")
-            notes.append(f"{subject} the {role_in_words} away: {why}. fairdash {action}.")
-    named = {*kept, columns.coverage} if columns.features is None else names
-    return tuple(name for name in names if name in named), notes
+            reason = reason.replace("the target", "the outcome")
+            notes.append(f"{subject} the {role_in_words} away: {reason}. fairdash {action}.")
+    columns_used = {*kept, columns.coverage} if columns.features is None else names
+    return tuple(name for name in names if name in columns_used), notes
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
@@ -232,17 +232,17 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
 
 
 def with_codes(
-    used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
+    coded_frame: pd.DataFrame, columns: Columns, notes: list[str], *, min_rows: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the frame with class codes in the sensitive column, and the class names; add notes on merged
     classes."""
     name = columns.sensitive
-    coded = classes_of(used[name])
-    if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
+    coded = classes_of(coded_frame[name])
+    if (reason := why_no_classes(coded)) is not None and len(coded_frame) >= min_rows:
         hint = "Merge classes, or choose another column."
-        raise DataError.of(f"the column is treated as classes, and {why}", hint, column=name)
+        raise DataError.of(f"the column is treated as classes, and {reason}", hint, column=name)
     notes.extend(coded.merged_in_words(name))
-    return used.assign(**{name: coded.codes.astype(float)}), coded.names
+    return coded_frame.assign(**{name: coded.codes.astype(float)}), coded.names
 
 
 def probabilities_of(

@@ -184,9 +184,9 @@ def _levels(table: AuditTable, is_not_tail: NDArray[np.bool_], values: Array) ->
     counts = np.array([len(np.unique(table.units[is_not_tail][code == k])) for k in range(len(values))])
     where = (np.flatnonzero(is_not_tail), code)
     rows = csr_matrix((np.ones(len(code)), where), shape=(len(s), len(values)))
-    shown = counts >= MIN_SHOWN
-    points = np.eye(len(values))[shown]
-    return rows, points, np.zeros((len(values),) * 2), values[shown], ("level",) * int(shown.sum()), None
+    dense = counts >= MIN_SHOWN
+    points = np.eye(len(values))[dense]
+    return rows, points, np.zeros((len(values),) * 2), values[dense], ("level",) * int(dense.sum()), None
 
 
 def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: int) -> _CurveBasis:
@@ -217,8 +217,8 @@ def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: i
     def straight_line(value: float) -> Array:
         edge = 0.0 if value < low else 1.0
         # In a long tail, the straight continuation is meaningless far from the range.
-        reach = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
-        return functions(edge) + reach * functions(edge, 1)
+        extension = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
+        return functions(edge) + extension * functions(edge, 1)
 
     return values, points, penalty, at, ("curve",) * len(at), straight_line
 

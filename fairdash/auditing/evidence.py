@@ -52,13 +52,13 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
     needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
-    used = frame[list(dict.fromkeys(needed))]
-    plain = {
+    needed_rows = frame[list(dict.fromkeys(needed))]
+    column_by_name = {
         name: column.astype(float) if pd.api.types.is_numeric_dtype(column) else column.astype(object)
-        for name, column in used.items()
+        for name, column in needed_rows.items()
     }
-    rows = pd.util.hash_pandas_object(pd.DataFrame(plain), index=False, categorize=False).to_numpy()
-    names = json.dumps(list(plain)).encode()
+    rows = pd.util.hash_pandas_object(pd.DataFrame(column_by_name), index=False, categorize=False).to_numpy()
+    names = json.dumps(list(column_by_name)).encode()
     return hashlib.sha256(names + np.sort(rows).astype("<u8").tobytes()).hexdigest()
 
 
@@ -217,10 +217,10 @@ class AuditResult(Findings):
             The file contains no audit, or fairdash can't read it.
         """
         if isinstance(other, AuditResult):
-            before, content = other, other.files()[CONTENT]
+            other_evidence, content = other, other.files()[CONTENT]
         else:
-            before, content = self.load(other), _content_in(Path(other))
-        since, tables = drift_since(self, before, sha256=sha256(content))
+            other_evidence, content = self.load(other), _content_in(Path(other))
+        since, tables = drift_since(self, other_evidence, sha256=sha256(content))
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:

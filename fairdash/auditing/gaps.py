@@ -304,8 +304,8 @@ class _Pairs:
         if is_above(_MIN_LEVEL):
             return _MIN_LEVEL
         while high - low > _PRECISION:
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_above(float(np.exp(middle))) else (middle, high)
+            midpoint = (low + high) / 2
+            low, high = (low, midpoint) if is_above(float(np.exp(midpoint))) else (midpoint, high)
         return float(np.exp(high))
 
 

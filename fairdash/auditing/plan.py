@@ -138,8 +138,8 @@ def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> Audit
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
 
-def _names(given: Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -408,14 +408,16 @@ class AuditPlan:
         *,
         questions: str | Sequence[int] = "all",
         reliability: float | Sequence[float] | None = None,
-        **more: Any,
+        **options: Any,
     ) -> AuditPlan:
         """Create a plan. `questions` may be ``"all"``, `reliability` may be a single number or None, and
-        `more` are the other fields."""
+        `options` are the other fields."""
         numbers = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         is_single = isinstance(reliability, int | float)
         reliabilities = (reliability,) if is_single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
-        return cls(columns=columns, questions=numbers, reliability=tuple(map(float, reliabilities)), **more)  # type: ignore[arg-type]
+        return cls(
+            columns=columns, questions=numbers, reliability=tuple(map(float, reliabilities)), **options
+        )  # type: ignore[arg-type]
 
     @property
     def asked(self) -> set[int]:

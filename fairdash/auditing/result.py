@@ -183,8 +183,8 @@ class Findings:
     def verdicts(self) -> pd.DataFrame:
         """Verdict on each criterion."""
         gaps, links = _rows(self, GAP), _rows(self, ANY_LINK).set_index("measure")["p"]
-        wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
-        return wide[_VERDICTS].reset_index(drop=True)
+        wide_table = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
+        return wide_table[_VERDICTS].reset_index(drop=True)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -253,10 +253,10 @@ class Findings:
         """Yield each answer with a map of names to tables. The last table, named ``measures_`` plus the
         question's number, contains the answer's measures. If two answers share a table, only the first answer
         has it."""
-        shown: set[str] = set()
+        shown_tables: set[str] = set()
         for answer in self.answers:
-            tables = {name: self.tables[name] for name in answer.tables if name not in shown}
-            shown |= set(tables)
+            tables = {name: self.tables[name] for name in answer.tables if name not in shown_tables}
+            shown_tables |= set(tables)
             measures = self.measures[self.measures["question"] == answer.question]
             if len(measures):
                 tables[f"measures_{answer.question}"] = measures.drop(columns="question").reset_index(
@@ -321,9 +321,9 @@ def primary(row: pd.Series, plan: AuditPlan) -> str:
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
-    across = "across the cells of" if CROSS in columns.sensitive else "along"
+    along_or_across = "across the cells of" if CROSS in columns.sensitive else "along"
     sentence = _PRIMARY[plan.criterion].format(
-        along=f"{across} “{columns.sensitive}”",
+        along=f"{along_or_across} “{columns.sensitive}”",
         price=columns.price,
         factors=few(columns.controls),
         value=percent(row["value"]),

@@ -205,7 +205,7 @@ def _check(audit: Content) -> None:
         1 <= audit.n_units <= audit.n and audit.mean_price > 0, "the audit's rows or its mean are not valid"
     )
     require("curve" in audit.tables, "the audit lacks its curve")
-    named = {name for answer in audit.answers for name in answer.tables}
-    named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
-    require(named <= audit.tables.keys(), "the audit lacks a table of an answer")
+    table_names = {name for answer in audit.answers for name in answer.tables}
+    table_names |= set() if audit.since is None else {MOVED, MOVED_CURVE}
+    require(table_names <= audit.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, audit.origin)

@@ -299,7 +299,7 @@ class AuditTable:
         used = frame.loc[complete, list(dict.fromkeys(needed))].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = with_codes(used, columns, notes, fewest=FEWEST)
+            used, classes = with_codes(used, columns, notes, min_rows=FEWEST)
         features = features[complete].reset_index(drop=True)
         numbers = {
             role: used[name].to_numpy(dtype=float, na_value=np.nan)

@@ -100,11 +100,11 @@ def _relative_difference(old: Any, new: Any, scale: float) -> float:
     return math.inf
 
 
-def _made_with(now: Findings, before: Findings) -> str:
+def _made_with(now: Findings, other_evidence: Findings) -> str:
     others = (
-        f"{name} {before.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
-        for name in sorted(before.made_with.keys() | now.made_with.keys())
-        if before.made_with.get(name) != now.made_with.get(name)
+        f"{name} {other_evidence.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
+        for name in sorted(other_evidence.made_with.keys() | now.made_with.keys())
+        if other_evidence.made_with.get(name) != now.made_with.get(name)
     )
     listed = ", ".join(others)
     return f" The evidence was made with {listed}." if listed else ""
@@ -175,30 +175,30 @@ def audit(
     pdf
         Write the filing and the customer's page also as tagged PDF files, with hashes on every page.
     """
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given_options = {name: value for name, value in options.items() if value not in (None, ())}
     model_options = {
-        name: given.pop(name, item.default or None) for name, item in options_of(ModelFile).items()
+        name: given_options.pop(name, item.default or None) for name, item in options_of(ModelFile).items()
     }
     if model is not None and plan is None:
-        given.setdefault("price", MODEL_PRICE)
-    before: Mapping[str, Any] = {}
+        given_options.setdefault("price", MODEL_PRICE)
+    earlier_evidence: Mapping[str, Any] = {}
     if plan is not None:
-        if given.keys() & {"price", "sensitive"}:
+        if given_options.keys() & {"price", "sensitive"}:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
         stored = read_plan(plan)
-        requested, before = stored.plan, stored.origin
+        requested, earlier_evidence = stored.plan, stored.origin
     else:
         for name, others in (("price", ()), ("sensitive", ("probabilities",))):
-            if given.keys().isdisjoint((name, *others)):
+            if given_options.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        requested = plan_of(**({"sensitive": ()} | given))
-    if "model" in before:
+        requested = plan_of(**({"sensitive": ()} | given_options))
+    if "model" in earlier_evidence:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
-        stored_options = from_plain(ModelFile, before["model"]).options
+        stored_options = from_plain(ModelFile, earlier_evidence["model"]).options
         model_options = {
             name: stored_options[name] if model_options[name] in (None, "auto") else model_options[name]
             for name in stored_options
@@ -214,7 +214,7 @@ def audit(
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
-    frame, origin = _table(file, before, None if model is not None else requested, reading=chosen)
+    frame, origin = _table(file, earlier_evidence, None if model is not None else requested, reading=chosen)
     result = carry_out(frame, requested, origin=origin, model=model, **model_options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
@@ -307,15 +307,15 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     file
         File with a model, as for `audit --model`.
     """
-    about = ForeignModel(content_of(file)).about
+    description = ForeignModel(content_of(file)).about
     inputs = [
         f"  {field['name']}: {field['type']}" + (f", {few(field['levels'])}" if field["levels"] else "")
-        for field in about["inputs"]
+        for field in description["inputs"]
     ]
-    lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
-    lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
-    unknown = [f"  {column}" for column in about["unknown"]]
-    say(about, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
+    lines = [f"{name.capitalize()}: {description[name]}" for name in ("kind", "objective", "output", "size")]
+    lines += [f"Outputs: {', '.join(description['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
+    unknown = [f"  {column}" for column in description["unknown"]]
+    say(description, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
     return 0
 
 

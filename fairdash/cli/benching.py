@@ -45,13 +45,13 @@ def bench(
 
 def _table(table: pd.DataFrame, splits: int) -> Iterator[str]:
     yield f"Error on test rows at a share of the standard network's dependence, mean of {splits} splits:"
-    shown = table.assign(
+    formatted = table.assign(
         error=[
             f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in table.itertuples()
         ],
         reached=[f"{row.reached} of {row.splits}" for row in table.itertuples()],
     ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
-    yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
+    yield from str(formatted.to_string(index=False, float_format="{:.4g}".format)).split("\n")
     yield "λ is chosen on validation rows. “dependence” is measured on test rows. Intervals: 95 %."
 
 

@@ -91,11 +91,11 @@ def measure(
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
 
-    def named(*names: str | None) -> list[pd.Series]:
+    def columns_named(*names: str | None) -> list[pd.Series]:
         return [get_entry(columns, name, option="column") for name in names if name is not None]
 
-    numbers, groups, conditions = named(u, exposure), named(group), named(*given)
-    (second,) = named(v)
+    numbers, groups, conditions = columns_named(u, exposure), columns_named(group), columns_named(*given)
+    (second,) = columns_named(v)
     if (bands := in_order(second)) is not None:
         second, note = bands
         print(visible(note), file=sys.stderr)

@@ -37,14 +37,14 @@ Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sideba
 def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """List all runs, the newest first."""
     listed = list_runs(owner=check_owner(owner))
-    about = [_about(run) for run in listed.runs]
+    run_records = [_about(run) for run in listed.runs]
     lines = [
         f"{record['id']}  {record['created'][:16]}  {record['state']:9}  {record['name'] or record['data']}, "
         f"{record['objective']}"
-        for record in about
+        for record in run_records
     ]
     lines = lines or ["No run yet. Train a run in the app: fairdash app."]
-    say({"runs": about, "damaged": listed.damaged}, lines, as_json=as_json)
+    say({"runs": run_records, "damaged": listed.damaged}, lines, as_json=as_json)
     if listed.damaged and not as_json:
         print(f"Can't be read: {', '.join(listed.damaged)}. Other runs are not affected.", file=sys.stderr)
 
@@ -53,7 +53,7 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
 def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """Show a run's plan and its progress."""
     opened = Run(run, owner=check_owner(owner))
-    about = _about(opened) | {
+    run_record = _about(opened) | {
         "doing": opened.status.doing,
         "message": opened.status.message,
         "can_go_on": opened.status.is_over and opened.can_go_on,
@@ -62,15 +62,15 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "other_defaults": opened.other_defaults,
     }
     if opened.available_result == RESULT:
-        about["lams"] = list(opened.read_result().sweep.lams)
-    say(about | {"plan": to_plain(opened.spec.plan)}, _facts(about), as_json=as_json)
+        run_record["lams"] = list(opened.read_result().sweep.lams)
+    say(run_record | {"plan": to_plain(opened.spec.plan)}, _facts(run_record), as_json=as_json)
 
 
-def _facts(about: dict[str, Any]) -> Iterator[str]:
-    for name, value in about.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        if shown != "":
-            yield f"{name.replace('_', ' '):12} {shown}"
+def _facts(record: dict[str, Any]) -> Iterator[str]:
+    for name, value in record.items():
+        value_text = ", ".join(map(str, value)) if isinstance(value, list) else value
+        if value_text != "":
+            yield f"{name.replace('_', ' '):12} {value_text}"
 
 
 def _about(run: Run) -> dict[str, Any]:
@@ -169,13 +169,13 @@ def confirm(
         "is_first": confirmation.is_first,
     }
     sentences = of_opening(confirmation, times=times)
-    about = (
+    record = (
         to_plain(confirmation)
         | {"method": confirmation.point.method, "lam": confirmation.point.lam}
         | verdict
     )
-    del about["point"]
-    say(about | {"opened": times}, sentences, as_json=as_json)
+    del record["point"]
+    say(record | {"opened": times}, sentences, as_json=as_json)
 
 
 @runs.command

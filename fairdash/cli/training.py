@@ -129,9 +129,9 @@ class DataOptions:
             self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling
         )
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
-        named = [*(column for column in single if column is not None), *self.sensitive, *self.leave_out]
+        used = [*(column for column in single if column is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}
-        for column in (*named, *self.features):
+        for column in (*used, *self.features):
             get_entry(columns, column, option="column")
         note_policies(
             frame, self.group, but=(self.predict, *self.sensitive, self.exposure, self.price, self.time)
@@ -142,7 +142,7 @@ class DataOptions:
         roles = Roles(
             target=self.predict,
             sensitive=self.sensitive,
-            features=self.features or self._features(frame, [name for name in columns if name not in named]),
+            features=self.features or self._features(frame, [name for name in columns if name not in used]),
             weight=self.exposure,
             prediction=self.price,
             row_id=self.row_id,
@@ -182,10 +182,10 @@ class DataOptions:
             if name in (*suggestion.to_be_said, suggestion.group)
             or suggestion.left_out.get(name) == NAMES_POLICIES
         }
-        for name, why in not_used.items():
-            _note(f"“{name}” is not used as a feature: {why}. To use it, name the features with --features.")
+        for name, text in not_used.items():
+            _note(f"“{name}” is not used as a feature: {text}. To use it, name the features with --features.")
         features = tuple(name for name in others if name not in not_used)
-        for suspect in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
+        for suspect in find_suspects(frame, target, features, other_columns=self.sensitive, group=self.group):
             _note(f"“{suspect.column}” looks too good to be true: {suspect.sentence}.")
         return features
 
@@ -378,9 +378,9 @@ def find_lam(
 
 
 def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
-    about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
+    record = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
-    say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)
+    say(choice | record | {"rows": rows(result.frame)}, lines, as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:

@@ -325,16 +325,18 @@ class _Table(NamedTuple):
             leaks_by_role["price"] = parts_of(
                 self.frame, roles.prediction, unexplained, exposure=roles.weight
             )
-        for of, leaks in leaks_by_role.items():
-            for names, why in by_sentence(leaks):
-                used = [name for name in names if name in features]
+        for outcome, leaks in leaks_by_role.items():
+            for names, text in by_sentence(leaks):
+                leaking_features = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]
-                for part, how in ((used, "still"), (unused, "not")):
+                for part, how in ((leaking_features, "still"), (unused, "not")):
                     if len(part) == 1:
-                        self.notes.append(f"“{part[0]}” gives the {of} away and is {how} a feature: {why}.")
+                        self.notes.append(
+                            f"“{part[0]}” gives the {outcome} away and is {how} a feature: {text}."
+                        )
                     elif part:
                         self.notes.append(
-                            f"{len(part)} columns give the {of} away and are {how} features: {why}."
+                            f"{len(part)} columns give the {outcome} away and are {how} features: {text}."
                         )
 
 

@@ -221,8 +221,8 @@ def _entries() -> dict[str, CatalogueEntry]:
     text = resources.files("fairdash.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
     written: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
-    for dataset_id, own in written.items():
-        fields = {**written.get(own.get("like", ""), {}), **own}
+    for dataset_id, entry in written.items():
+        fields = {**written.get(entry.get("like", ""), {}), **entry}
         fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})

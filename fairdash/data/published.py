@@ -114,13 +114,13 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     notes.append(
         f"Missing cells in features: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)} columns."
     )
-    used = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    needed_columns = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
     return entry.dataset(
         features=features.astype(float),
         target=frame[CRIME_TARGET].astype(float),
         sensitive=frame[[CRIME_SENSITIVE]].astype(float),
-        units=dict.fromkeys(used, "scaled to 0–1"),
-        meanings={column: meanings[column] for column in used if column in meanings},
+        units=dict.fromkeys(needed_columns, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in needed_columns if column in meanings},
         notes=tuple(notes),
     )
 
@@ -279,7 +279,7 @@ def census_county() -> Dataset:
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
     return parse_census(
-        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
+        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", areas="counties"
     )
 
 
@@ -299,10 +299,10 @@ def census() -> Dataset:
     DownloadError
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
-    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
+    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", areas="tracts")
 
 
-def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
+def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
     """Read a census file by county or by tract, and give its columns the roles of the paper.
 
     Parameters
@@ -311,7 +311,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         Content of the file.
     dataset_id
         Id in the catalogue.
-    of
+    areas
         Word for the rows, in the plural, such as "counties".
     """
     table = pd.read_csv(io.BytesIO(content))
@@ -324,7 +324,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         target=frame[CENSUS_TARGET].astype(float),
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
-            f"{len(table) - len(frame):,} of {len(table):,} {of} left out, because a cell is missing.",
+            f"{len(table) - len(frame):,} of {len(table):,} {areas} left out, because a cell is missing.",
             f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",

@@ -282,9 +282,9 @@ class Pairs:
 
     def counted(self) -> Pairs:
         """Drop rows whose weight is 0 in every pair; the remaining groups keep their numbers."""
-        if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
+        if self.weight is None or (has_weight := (self.weight > 0).any(axis=0)).all():
             return self
-        return self._selected(np.flatnonzero(counted))
+        return self._selected(np.flatnonzero(has_weight))
 
     def _selected(self, index: Index) -> Pairs:
         weight = None if self.weight is None else self.weight[:, index]

@@ -144,9 +144,9 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
 
 def smooth_functions(x: Array, count: int) -> Array:
     """Return the smoothest functions of the ranks of x, at most `count` of them, with variance 1; (n, p)."""
-    one = basis(x[None])
-    table = one.tables[0][:, :count]
-    return table[one.position[0]][:, table.any(axis=0)]
+    functions = basis(x[None])
+    table = functions.tables[0][:, :count]
+    return table[functions.position[0]][:, table.any(axis=0)]
 
 
 def indicators(codes: Index) -> Array:

@@ -170,7 +170,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
     return np.flatnonzero(is_selected[groups])
 
 
-def by_rank(s: Array, order: Index, own: Array) -> Index:
+def by_rank(s: Array, order: Index, own_value: Array) -> Index:
     """Return the permutation (m,) that gives the values of m rows the same order as the exchanged values.
 
     Parameters
@@ -179,13 +179,13 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
         Values of s in all rows.
     order : (m,) array
         For each of the m rows, the number of the row from which it gets s.
-    own : (m,) array
+    own_value : (m,) array
         Values of s in the m rows. The permutation reassigns these values among the m rows, so that they have
         the same order as s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
     # Equal values of s get random ranks, because ties are broken by the randomly drawn row numbers.
-    order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
+    order_now[np.lexsort((order, s[order]))] = np.argsort(own_value, kind="stable")
     return order_now
 
 

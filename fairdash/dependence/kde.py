@@ -211,7 +211,7 @@ def _weighted_orders(
     value: Value,
     damping: float,
     kernels: Callable[[Array, Array], Array],
-    of: tuple[Array, Array, Array, NDArray[np.intp]],
+    marginals: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
     """Return the value for each order, (K, B, ...), given u, v, the weights and the orders."""
@@ -220,7 +220,7 @@ def _weighted_orders(
         result: Array = value(np, _joint(np, _weighted(np, f, weight[: len(f)]), g, damping))
         return result
 
-    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MAX_PERMUTED)
+    return weighted_orders(kernels, at_orders, *marginals, weight_moves=weight_moves, piece=_MAX_PERMUTED)
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
@@ -304,19 +304,19 @@ def _gaussians(t: Array, count: int) -> Array:
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _SIDE_LINES + 1
     for start in range(0, count, width):
-        middle = min(start + _SIDE_LINES, count - 1)
-        d = np.clip(t - middle, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
+        centre_line = min(start + _SIDE_LINES, count - 1)
+        d = np.clip(t - centre_line, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
         growth = np.exp(d)
         d *= d
         d *= -0.5
-        np.exp(d, out=kernels[..., middle, :])
+        np.exp(d, out=kernels[..., centre_line, :])
         for step, factor, last in (
             (-1, _EXP_HALF / growth, start),
             (1, growth, min(start + width, count) - 1),
         ):
             if step > 0:
                 factor *= _EXP_HALF
-            for line in range(middle, last, step):
+            for line in range(centre_line, last, step):
                 np.multiply(kernels[..., line, :], factor, out=kernels[..., line + step, :])
                 factor *= _EXP_ONE
     return kernels
@@ -387,8 +387,8 @@ def _second_singular_value(xp: Any, residual: Any) -> Any:
     if isinstance(residual, np.ndarray):
         # The smaller Gram matrix gives the largest singular value with the same accuracy in a tenth of the
         # time.
-        across = np.swapaxes(residual, -2, -1)
-        gram = residual @ across if residual.shape[-2] < residual.shape[-1] else across @ residual
+        transposed = np.swapaxes(residual, -2, -1)
+        gram = residual @ transposed if residual.shape[-2] < residual.shape[-1] else transposed @ residual
         largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))
     else:
         largest = xp.max(xp.linalg.svdvals(residual), axis=-1)

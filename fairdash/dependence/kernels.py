@@ -182,8 +182,8 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
         columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
-        several = [[_of_columns(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
-        values = np.array(several)
+        permuted = [[_of_columns(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        values = np.array(permuted)
     else:
         v = standardised(v)
         rows_u, rows_v = _mean_distances(u), _mean_distances(v)
@@ -255,11 +255,11 @@ def _mean_product(u: Array, v: Array) -> Array:
         level_sum = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
         # For each row, the code adds or subtracts the contribution of the earlier rows of the other half.
         nodes = np.arange(len(rows))[:, None, None]
-        before = rows - 2 * half * nodes - np.arange(half)
+        n_before = rows - 2 * half * nodes - np.arange(half)
         sums = np.zeros((len(rows), 2, half + 1))
         np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
-        others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
-        products = halves_x * (halves_y * before - others)
+        others = sums.ravel()[n_before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
+        products = halves_x * (halves_y * n_before - others)
         level_sum += (products[:, 1] - products[:, 0]).sum(axis=1)
         total += level_sum.reshape(members, -1).sum(axis=1)
     x, y = (array.reshape(members, -1, part) for array in (x, y))
@@ -335,17 +335,17 @@ def _joint_value(u: Array, columns: Array) -> float:
         size += (_centred_rows(columns_and_u, means, rows) ** 2).sum(axis=(1, 2))
     size = np.sqrt(size / n**2)
     # The sums of A·K, of K² and of the rows of K determine the sums after double centring.
-    together, squares, sums = 0.0, 0.0, np.empty(n)
+    product_sum, squares, sums = 0.0, 0.0, np.empty(n)
     for rows in pieces:
         parts = _centred_rows(columns_and_u, means, rows) / size[:, None, None]
         product = np.prod(parts[1:] + 1, axis=0)
-        together += float((parts[0] * product).sum())
+        product_sum += float((parts[0] * product).sum())
         squares += float((product**2).sum())
         sums[rows] = product.mean(axis=-1)
     spread = squares / n**2 - 2 * float((sums**2).mean()) + float(sums.mean()) ** 2
     if spread <= 0:
         return 0.0
-    return float(np.sqrt(np.clip(together / n**2 / np.sqrt(spread), 0.0, 1.0)))
+    return float(np.sqrt(np.clip(product_sum / n**2 / np.sqrt(spread), 0.0, 1.0)))
 
 
 def _centred_rows(columns_and_u: Array, means: Array, rows: slice) -> Array:

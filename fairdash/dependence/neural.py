@@ -173,8 +173,8 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     # If there are too few rows for a separate training set, the early-stopping rows are also used for
     # training.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
-    fewest = min(len(row) for row in training)
-    index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
+    min_rows = min(len(row) for row in training)
+    index = torch.from_numpy(np.stack([row[:min_rows] for row in training]))
     return index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float()
 
 
@@ -318,7 +318,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
         with torch.no_grad():
             value = learner.score(held)
             if best is None:
-                best, best_parameters = value, [one.detach().clone() for one in parameters]
+                best, best_parameters = value, [tensor.detach().clone() for tensor in parameters]
                 return
             better = value > best
             best = torch.where(better, value, best)

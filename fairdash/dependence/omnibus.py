@@ -111,7 +111,7 @@ _COMPONENTS = (
     ),
 )
 #: Measures of the test by id, in the order in which all arrays list their values.
-COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
+COMPONENTS = MappingProxyType({component.id: component for component in _COMPONENTS})
 
 #: Maximum number of values of permuted functions that are in memory at once.
 _PIECE = 250_000
@@ -223,8 +223,8 @@ def independence_test(
     pair = Pairs.of(u, codes_of_v, sample_weight, groups, single=True)
     if pair.v.ndim != 2:
         raise OptionError.of("The test accepts only one column v", "Give one column at a time.", column="v")
-    if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
-        pair = pair.rows(np.flatnonzero(counted))
+    if pair.weight is not None and not (has_weight := pair.weight[0] > 0).all():
+        pair = pair.rows(np.flatnonzero(has_weight))
     n, codes = pair.u.shape[1], pair.groups
     by_multipliers = n > MAX_PERMUTED_ROWS
     if n_permutations is None:
@@ -333,13 +333,13 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
             tall = (right.T @ _gather(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
         else:
             tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
-        wide = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
+        wide_product = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # The first functions are 1, so their products are the sums of weights that weighted covariances
         # need.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
         tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
-        wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., :narrow_width]
+        wide_c = wide_product / mass - (wide_product[..., :1] / mass) * mean_v[..., :narrow_width]
         result[:, :, start : start + step] = side.measures(tall_c, wide_c)
     return result
 
@@ -428,15 +428,15 @@ def _of_sums(sums: Array, side: Side) -> Array:
     """Return the measures, (M, B), from sums of scores, (B, all blocks)."""
     count, start = len(sums), 0
     tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
-    wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
+    wide_sums = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
     for (of_u, of_v), (p, q) in zip(side.blocks, side.shapes, strict=True):
         block = sums[:, start : start + p * q].reshape(count, p, q).swapaxes(0, 1)
         start += p * q
         if of_u is FAST:
-            wide[0, :, :, of_v] = block
+            wide_sums[0, :, :, of_v] = block
         else:
             tall[0, of_u, :, of_v] = block
-    return side.measures(tall, wide)[:, 0]
+    return side.measures(tall, wide_sums)[:, 0]
 
 
 def _centred(functions: Array, share: Array) -> Array:

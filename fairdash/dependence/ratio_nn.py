@@ -219,5 +219,5 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
 
 def _row_indices(mask: Tensor) -> Tensor:
     """Return the row indices of each mask, cut to equal length by omitting the last row of longer masks."""
-    fewest = int(mask.sum(dim=1).min())
-    return torch.stack([row.nonzero()[:fewest, 0] for row in mask])
+    min_rows = int(mask.sum(dim=1).min())
+    return torch.stack([row.nonzero()[:min_rows, 0] for row in mask])

@@ -121,7 +121,7 @@ def corrected_of(
 ) -> Array:
     """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
-    rows, fewest = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
+    rows, min_rows = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
@@ -129,7 +129,7 @@ def corrected_of(
         value, predicted = _smooth_estimate(*of_all_rows(a, b, weights), a, b, weights, rows[piece], columns)
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
-            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), weights, rows[piece], tied)
+            tables = step_tables(Cells.of(a, min_rows), Cells.of(b, min_rows), weights, rows[piece], tied)
             value = _with_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
@@ -169,8 +169,8 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
-    together = np.array([(np.bincount(groups, scores) ** 2).sum() - (scores**2).sum() for scores in z])
-    return np.clip(together / pairs_of_rows, 0.0, 1.0)
+    pair_sums = np.array([(np.bincount(groups, scores) ** 2).sum() - (scores**2).sum() for scores in z])
+    return np.clip(pair_sums / pairs_of_rows, 0.0, 1.0)
 
 
 def _smooth_estimate(
@@ -280,14 +280,14 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
 def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
     """Return the smooth estimate, moved towards the step estimate if steps predict a higher correlation."""
     root = np.sqrt(rows)
-    least = predicted + _ADVANTAGE[0] / root
-    pairs_left = np.arange(len(least))
+    min_evidence = predicted + _ADVANTAGE[0] / root
+    pairs_left = np.arange(len(min_evidence))
     # Powers of the table bound the largest eigenvalue, and higher powers give tighter bounds, so the exact
     # value is rarely needed.
     for squarings in (2, 4):
         is_candidate = np.zeros(len(pairs_left), dtype=bool)
         for bound, p, q, n in bounds(tables, pairs_left, squarings):
-            is_candidate |= (predicted_correlation(bound, p / n, q / n) > least[pairs_left]) & (
+            is_candidate |= (predicted_correlation(bound, p / n, q / n) > min_evidence[pairs_left]) & (
                 evidence(bound, p, q, n) > _STEPS[0]
             )
         pairs_left = pairs_left[is_candidate]
@@ -296,18 +296,18 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     root = root[pairs_left]
     s, p, q, n = (np.array(table) for table in zip(*correlations(tables, pairs_left), strict=True))
     predictions, values = predicted_correlation(s, p / n, q / n), corrected(s, p / n, q / n)
-    best, shown = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
+    best, best_evidence = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
     # Tables are ordered from coarse to fine, and tables of equal size by value, so that exchanging u and v
     # has no effect.
     order = np.lexsort((values, p * q), axis=0)
     predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
     value = np.zeros_like(best)
-    for one, prediction in zip(values, predictions, strict=True):
+    for values_of_size, prediction in zip(values, predictions, strict=True):
         value = value + _smooth_step(
             root * (prediction - best), -_CLOSE_PREDICTIONS[1], -_CLOSE_PREDICTIONS[0]
-        ) * (one - value)
+        ) * (values_of_size - value)
     advantage = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
-    share = _smooth_step(shown, *_STEPS) * advantage
+    share = _smooth_step(best_evidence, *_STEPS) * advantage
     moved = smooth.copy()
     moved[pairs_left] += share * (value - moved[pairs_left])
     return moved
@@ -441,9 +441,9 @@ def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Arra
     scaled = shares.swapaxes(1, 2) @ (shares * rows[:, :, None])
     gram = scaled * (np.sqrt(columns)[:, :, None] * np.sqrt(columns)[:, None, :])
     gram -= root[:, :, None] * root[:, None, :]
-    p, q = ((of > 0).sum(axis=1) - 1.0 for of in (of_a, of_b))
+    p, q = ((counts > 0).sum(axis=1) - 1.0 for counts in (of_a, of_b))
     if tied.any():
         # In a cell, the squared functions sum to 1 / share − 1.
-        squares = (one.sum(axis=1) - 2 * k - 1 for one, k in ((rows, p), (columns, q)))
+        squares = (matrix.sum(axis=1) - 2 * k - 1 for matrix, k in ((rows, p), (columns, q)))
         n = np.where(tied, rows_behind(n, p, q, *squares), n)
     return gram, p, q, n

@@ -150,7 +150,7 @@ def assess_predictions(
         figures: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
         assessed = [part for part in splits[j].parts if part in parts]
-        for done, part in enumerate(assessed):
+        for n_done, part in enumerate(assessed):
             count = n_permutations if part == "test" else 0
             tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
             values, null = judge.figures(
@@ -160,7 +160,7 @@ def assess_predictions(
             figures[part] = tidy(ids, judge.cells, values)
             figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
-                progress((j + (done + 1) / len(assessed)) / len(splits))
+                progress((j + (n_done + 1) / len(assessed)) / len(splits))
         return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}

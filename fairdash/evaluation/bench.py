@@ -312,19 +312,19 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
     return np.asarray(gap(np.arange(len(groups))) - floor)
 
 
-def place_below(dependence: Array, wanted: float) -> float:
+def place_below(dependence: Array, level: float) -> float:
     """Return the fractional index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
     """
-    below = np.flatnonzero(dependence <= wanted)
+    below = np.flatnonzero(dependence <= level)
     if not len(below):
         return float("nan")
     k = int(below[0])
     if k == 0:
         return 0.0
-    return k - float((wanted - dependence[k]) / (dependence[k - 1] - dependence[k]))
+    return k - float((level - dependence[k]) / (dependence[k - 1] - dependence[k]))
 
 
 def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:

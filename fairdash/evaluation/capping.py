@@ -120,7 +120,9 @@ def cap_cost(
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
             # The tolerance keeps a change of exactly the limit from counting as an excess.
             exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
-            costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in columns.items()}
+            costs = {
+                name: float(figures[k, judge.cells.index(key), at]) for name, (key, at) in columns.items()
+            }
             costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}
             if premiums == AFTER:
                 costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}

@@ -188,10 +188,10 @@ class _Means:
             for power in (np.ones(len(y)), y, y**2)
         )
         means = total / mass
-        of = np.arange(len(y)) if units is None else units
-        shape = (int(of.max()) + 1, count)
-        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
-        members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
+        unit_of_row = np.arange(len(y)) if units is None else units
+        shape = (int(unit_of_row.max()) + 1, count)
+        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (unit_of_row, codes)), shape=shape)
+        members = np.bincount(np.unique(unit_of_row * count + codes) % count, minlength=count)
         # The factor corrects for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
         covariance = np.asarray((influence.T @ influence).todense()) * np.outer(scale, scale)
@@ -283,17 +283,17 @@ def by_probability(
         NaN if no row is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    of = np.arange(len(y)) if units is None else units
+    unit_of_row = np.arange(len(y)) if units is None else units
     corrected = p if true_class is None else recalibrated(p, true_class)
-    binaries = [_one_against_the_rest(y, q, weight, of) for q in corrected.T]
+    binaries = [_one_against_the_rest(y, q, weight, unit_of_row) for q in corrected.T]
     noise = np.zeros((len(names), 3))
     if true_class is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(true_class >= 0)
         draws = []
-        of_known = np.unique(of[rows], return_inverse=True)[1]
+        of_known = np.unique(unit_of_row[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
             redrawn = recalibrated(p, true_class, rows=rows[_resampled_rows(of_known, rng)])
-            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in redrawn.T])
+            draws.append([_one_against_the_rest(y, q, weight, unit_of_row)[1] for q in redrawn.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)

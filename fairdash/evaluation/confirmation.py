@@ -159,7 +159,7 @@ def confirm_point(
             problem = "it is constant in the holdout rows, so these rows can't confirm anything"
             raise DataError.of(problem, "Set more rows aside, or choose another column.", column=name)
     links = []
-    counted: dict[str, Any] = {
+    test_options: dict[str, Any] = {
         "sample_weight": aside.weight,
         "groups": aside.groups,
         "random_state": random_state,
@@ -169,9 +169,9 @@ def confirm_point(
         values = aside.sensitive[columns].to_numpy(dtype=float)
         are_classes = len(columns) > 1
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
-        test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
+        test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **test_options)
         for column, of_column in zip(columns, values.T, strict=True):
-            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **counted)
+            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **test_options)
             links.append(
                 Link(
                     column=column,
@@ -207,8 +207,8 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     usable = members[~members["diverged"]]
     index = {
         float(lam): k
-        for k, lam, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
-        if of in (method, STANDARD)
+        for k, lam, method_of_row in zip(usable.index, usable["lam"], usable["method"], strict=True)
+        if method_of_row in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
     point = next((point for point in curve_points(method, trained) if point.lam == lam), None)

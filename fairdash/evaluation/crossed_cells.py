@@ -92,33 +92,35 @@ def cells_of(
     weight = np.ones(n) if weight is None else weight
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
     # A numeric attribute with two values, such as 0 and 1, has one band per value.
-    own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
-    own |= {name: len(each.names) for name, each in classes.items()}
+    binary_columns = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
+    binary_columns |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
-    n_free = min(_MAX_IN_BANDS, n_units // _AIM) / prod(own.values())
-    share = 1 / max(len(names) - len(own), 1)
+    n_free = min(_MAX_IN_BANDS, n_units // _AIM) / prod(binary_columns.values())
+    share = 1 / max(len(names) - len(binary_columns), 1)
     count = int(np.clip(n_free**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(group.names) for group in groups)
     not_missing = np.all([group.codes >= 0 for group in groups], axis=0)
     # In the order of the cells, the groups of the first attribute vary fastest.
     code = np.ravel_multi_index([group.codes[not_missing] for group in groups], shape, order="F")
-    used, code = np.unique(code, return_inverse=True)
-    counts = np.bincount(code, minlength=len(used))
+    used_codes, code = np.unique(code, return_inverse=True)
+    counts = np.bincount(code, minlength=len(used_codes))
     if units is not None:
         policies = pd.DataFrame({"cell": code, "unit": units[not_missing]}).drop_duplicates()["cell"]
-        counts = np.bincount(policies, minlength=len(used))
-    fewest = MIN_ROWS
-    if len(used) > MAX_CELLS:
-        fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
-    is_small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
+        counts = np.bincount(policies, minlength=len(used_codes))
+    min_rows = MIN_ROWS
+    if len(used_codes) > MAX_CELLS:
+        min_rows = max(min_rows, int(np.sort(counts)[-MAX_CELLS]) + 1)
+    is_small = np.isin(np.arange(len(used_codes)), list(rare_classes(counts, min_rows)))
     if is_small.sum() < 2:
         is_small[:] = False
     new_code = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
     codes = np.full(n, np.nan)
     codes[not_missing] = new_code[code]
-    of_each = np.array(np.unravel_index(used[~is_small], shape, order="F"))
-    labels_by_attribute = [[group.names[k] for k in own] for group, own in zip(groups, of_each, strict=True)]
+    of_each = np.array(np.unravel_index(used_codes[~is_small], shape, order="F"))
+    labels_by_attribute = [
+        [group.names[k] for k in codes] for group, codes in zip(groups, of_each, strict=True)
+    ]
     labels = [" · ".join(names) for names in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
     table_of_cells = pd.DataFrame(
@@ -169,8 +171,8 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     products, attributes = {}, attributes_of(sensitive)
     if len(attributes) > _MAX_ATTRIBUTES:
         return {}
-    for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
-        columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
+    for (a, first), (b, other) in itertools.combinations(attributes.items(), 2):
+        columns = sensitive[[*first, *other]].to_numpy(dtype=float)[None]
         values, name = with_products(columns, alone=True)[0], f"{a}{CROSS}{b}"
         names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
         products[name] = pd.DataFrame(values, columns=names, index=sensitive.index)

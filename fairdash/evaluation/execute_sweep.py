@@ -115,7 +115,7 @@ def execute_sweep(
         note
         for name in ("test", "validation")
         if (of_splits := [split.parts[name] for split in parts.splits if name in split.parts])
-        for note in undefined_in_words(dataset.sensitive, of_splits, of=f"{name} rows of {{}} splits")
+        for note in undefined_in_words(dataset.sensitive, of_splits, text=f"{name} rows of {{}} splits")
     ]
 
     def on_training(at: SweepProgress) -> None:
@@ -183,7 +183,7 @@ def execute_sweep(
         for k in range(2)
     )
     roles = dataset.roles
-    named = (roles.target, *roles.sensitive)
+    named_columns = (roles.target, *roles.sensitive)
     return SweepResult(
         sweep=plan,
         frames=frames,
@@ -193,8 +193,8 @@ def execute_sweep(
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
         groups=as_groups(dataset.groups, dataset.n_rows),
         target_name=roles.target,
-        units={column: dataset.units[column] for column in named if column in dataset.units},
-        names={column: dataset.names[column] for column in named if column in dataset.names},
+        units={column: dataset.units[column] for column in named_columns if column in dataset.units},
+        names={column: dataset.names[column] for column in named_columns if column in dataset.names},
         references=with_s.result()[0] if with_references else None,
         price=with_s.result()[-1] if with_references else None,
         versions=versions(),
@@ -391,10 +391,10 @@ class _Steps:
         tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": trained}
         if not self.is_preview and not is_tariffs and plan.tariff:
             tasks["tariffs"] = tariffs
-        (members, predictions), *more = independent(self.run_step, tasks)
-        if not more:
+        (members, predictions), *other_results = independent(self.run_step, tasks)
+        if not other_results:
             return members, predictions
-        ((fitted, premiums),) = more
+        ((fitted, premiums),) = other_results
         members = pd.concat([members, fitted[list(members.columns)]], ignore_index=True)
         return members, np.concatenate([predictions, premiums])
 

@@ -59,8 +59,8 @@ def quantile_profile(
         and to the given models. A row that is a test row in several splits counts as one observation.
     """
     if groups is None:
-        fewest = min(len(split.test) for split in splits)
-        groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
+        min_rows = min(len(split.test) for split in splits)
+        groups = quantile_groups(s, _group_count(min_rows) if n_groups is None else n_groups)
     rows = _TestRows.of(groups, splits, weight, units)
     mean, influence = rows.averages(values)
     errors, half = rows.errors(rows.products(influence, influence))
@@ -288,9 +288,9 @@ def merged_groups(
     parts: Sequence[NDArray[np.int64]],
     *,
     n_groups: int,
-    fewest: int = ROWS_PER_GROUP,
+    min_rows: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups, merging neighbours until each group has at least `fewest` rows in every part.
+    """Return quantile groups, merging neighbours until each group has at least `min_rows` rows in every part.
 
     If a part is too small for two groups, all rows form one group.
     """
@@ -301,7 +301,7 @@ def merged_groups(
     for group in range(count):
         joined[group] = number
         gathered += rows[group]
-        if gathered >= fewest:
+        if gathered >= min_rows:
             number, gathered = number + 1, 0
     # The remaining rows are added to the last complete group.
     joined = np.minimum(joined, max(number - 1, 0))

@@ -327,12 +327,12 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     return _choice_at(usable, best, reached=True)
 
 
-def _best_point(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit, or else the point nearest the limit."""
+def _best_point(limited: pd.DataFrame, key: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the smallest `key` within the limit, or else the point nearest the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
-    within = wanted[is_within]
+    within = key[is_within]
     return _choice_at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 

@@ -211,10 +211,10 @@ def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     trained = np.flatnonzero(path["share"] == 0)
     marked, last = np.zeros(len(path), dtype=bool), trained[0]
     marked[last] = True
-    for before, k in itertools.pairwise(trained):
+    for previous, k in itertools.pairwise(trained):
         margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
         if value[last] - value[k] > margin:
-            marked[before:k] = marked[before]
+            marked[previous:k] = marked[previous]
             marked[k], last = True, k
     return marked
 

@@ -97,8 +97,8 @@ class Work:
     def done(self, part: str, share: float = 0.0) -> float:
         """Return the completed share of the total work, in [0, 1], given the completed `share` of a step."""
         parts = list(self._seconds)
-        before = sum(self._seconds[step] for step in parts[: parts.index(part)])
-        return (before + share * self._seconds[part]) / self.seconds
+        seconds_before = sum(self._seconds[step] for step in parts[: parts.index(part)])
+        return (seconds_before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:

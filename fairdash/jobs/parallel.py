@@ -140,12 +140,12 @@ def compute_steps(
                 not_submitted = [name for name in names if name not in running.values()]
                 for name in not_submitted[: max(width() - len(running), 0)]:
                     running[pool.submit(step, str(folder), name)] = name
-                done: set[Future[tuple[str, float]]] = set()
-                while not done:
-                    done, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
+                finished: set[Future[tuple[str, float]]] = set()
+                while not finished:
+                    finished, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
                     activity, share = _progress(folder, running.values(), activity)
                     progress(activity, share + sum(each for _, each in replay.index.values()))
-                for future in done:
+                for future in finished:
                     name = running.pop(future)
                     replay.record(name, *future.result())
                     on_result(replay, name)

@@ -343,10 +343,10 @@ def to_files(found: Found) -> dict[str, bytes]:
 
     frames = {name: value for name, value in found.items() if isinstance(value, pd.DataFrame)}
     arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in found.items() if name not in frames and name not in arrays}
+    plain_values = {name: value for name, value in found.items() if name not in frames and name not in arrays}
     try:
         files = {f"{name}{_FRAME}": frame.to_parquet() for name, frame in frames.items()}
-        files[_PLAIN] = json.dumps(plain).encode()
+        files[_PLAIN] = json.dumps(plain_values).encode()
         if arrays:
             files[_ARRAYS] = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
         restored = from_files(files)
@@ -355,7 +355,7 @@ def to_files(found: Found) -> dict[str, bytes]:
         is_restored = all(_is_same(restored[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
         raise ValueError("the result of a step can't be stored") from error
-    if not is_restored or list(map(str, plain)) != list(plain):
+    if not is_restored or list(map(str, plain_values)) != list(plain_values):
         raise ValueError("the result of a step can't be stored")
     return files
 
@@ -377,6 +377,6 @@ def _is_same(a: Any, b: Any) -> bool:
     """Return whether two arrays have the same bits, comparing blocks because arrays may have gigabytes."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    one, other = a.reshape(-1), b.reshape(-1)
+    first, other = a.reshape(-1), b.reshape(-1)
     blocks = (slice(k, k + _BLOCK) for k in range(0, a.size, _BLOCK))
-    return all(one[block].tobytes() == other[block].tobytes() for block in blocks)
+    return all(first[block].tobytes() == other[block].tobytes() for block in blocks)

@@ -135,7 +135,7 @@ def measure_pairs(
     if published:
         jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
-    done = np.append(0.0, np.cumsum(cost)) / cost.sum()
+    share_done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PAIRS_PER_CALL
         parts: list[dict[str, Array]] = []
@@ -145,15 +145,15 @@ def measure_pairs(
             ids_together = ("chi2_nn", "mi_mine") if has_both and id == "chi2_nn" else (id,)
             parts.append(
                 {
-                    one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
-                    for one in ids_together
+                    name: values_of(name, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                    for name in ids_together
                 }
             )
             share = min((start + size) / len(u), 1.0)
             if share < 1:
-                yield done[j] + share * (done[j + 1] - done[j]), id, evaluation, None
-        for one in parts[0]:
-            yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
+                yield share_done[j] + share * (share_done[j + 1] - share_done[j]), id, evaluation, None
+        for name in parts[0]:
+            yield share_done[j + 1], name, evaluation, np.concatenate([part[name] for part in parts])
 
 
 def measures_of_pairs(
@@ -272,8 +272,8 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
 
 def _tables(rows: list[pd.DataFrame], curves: list[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
-        "readings": pd.concat([one for one in rows if len(one)] or rows, ignore_index=True),
-        "curves": pd.concat([one for one in curves if len(one)] or curves, ignore_index=True),
+        "readings": pd.concat([table for table in rows if len(table)] or rows, ignore_index=True),
+        "curves": pd.concat([table for table in curves if len(table)] or curves, ignore_index=True),
     }
 
 

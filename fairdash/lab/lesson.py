@@ -207,8 +207,8 @@ def straightened(points: Points, share: float) -> tuple[Array, Array]:
     truth = best_pair(points)
     ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
     moved = (
-        (1 - share) * _standardised(begin) + share * _standardised(end)
-        for begin, end in zip((u, v), ends, strict=True)
+        (1 - share) * _standardised(start_value) + share * _standardised(end)
+        for start_value, end in zip((u, v), ends, strict=True)
     )
     x, y = map(_standardised, moved)
     return x, y

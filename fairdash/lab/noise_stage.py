@@ -119,11 +119,11 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
         grid = grid[scene.scale_u(grid) <= u.max()]
     curve = scene.named(grid)
     sample = sampled_rows(scene.n)
-    across = scene.scale_u(grid)
+    u_values = scene.scale_u(grid)
     figure = scatter_figure(
         u[0][sample],
         scene.scale_v(f + scene.noise * (once - f))[sample],
-        (across, scene.scale_v(curve)),
+        (u_values, scene.scale_v(curve)),
         title=scene.named.title,
         subtitle=f"{scene.n:,} rows"
         + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
@@ -143,9 +143,9 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
         return mix | {"shares": [of_f.tolist(), of_noise.tolist()]}
 
     ends = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
-    reach = [float(min(u.min(), across.min())), float(max(u.max(), across.max()))]
-    margin = 0.03 * (reach[1] - reach[0])
-    spec["layout"]["xaxis"]["range"] = [reach[0] - margin, reach[1] + margin]
+    x_limits = [float(min(u.min(), u_values.min())), float(max(u.max(), u_values.max()))]
+    margin = 0.03 * (x_limits[1] - x_limits[0])
+    spec["layout"]["xaxis"]["range"] = [x_limits[0] - margin, x_limits[1] + margin]
     spec["layout"]["yaxis"]["range"] = ends[NOISES.index(scene.noise)].tolist()
     last = [float(replace(scene, noise=noise).scale_v(curve[-1:])[0]) for noise in NOISES]
     moves: list[dict[str, Any]] = [

@@ -109,15 +109,15 @@ class Scene:
     @property
     def shape(self) -> Pattern:
         """Pattern that, without ties in U, gives V the same distribution as the named pattern with ties."""
-        named = self.named
+        pattern_id = self.named
         if self.ties == 0:
-            return named
+            return pattern_id
         return Pattern(
-            id=named.id,
-            title=named.title,
-            formula=named.formula,
-            kind=named.kind,
-            function=lambda u: named(self._tied(u)),
+            id=pattern_id.id,
+            title=pattern_id.title,
+            formula=pattern_id.formula,
+            kind=pattern_id.kind,
+            function=lambda u: pattern_id(self._tied(u)),
         )
 
     def _tied(self, u: Array) -> Array:

@@ -230,7 +230,7 @@ def power_study(
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     tables_so_far: list[pd.DataFrame] = []
-    begin = 0.0
+    share_before = 0.0
     for chosen, count, weight in work:
         if not chosen:
             continue
@@ -242,9 +242,9 @@ def power_study(
             by_id = values.groupby("id", sort=False)["value"]
             rates = [_rates(str(id), group.to_numpy().reshape(shape), noises) for id, group in by_id]
             tables = {"power": pd.concat([*tables_so_far, *rates], ignore_index=True)}
-            yield Progress(begin + share * fraction, doing, tables)
+            yield Progress(share_before + share * fraction, doing, tables)
         tables_so_far += rates
-        begin += share
+        share_before += share
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
@@ -262,8 +262,8 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
     """Return detection rates from `values`, (levels, 3, repeats), of the pairs of :func:`_pairs`."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
-    reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
-    p = (1 + reach) / (1 + null.shape[1])
+    n_reached = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
+    p = (1 + n_reached) / (1 + null.shape[1])
     count = p.shape[1]
     rate = (p <= LEVEL).mean(axis=1)
     low, high = wilson(rate, count)

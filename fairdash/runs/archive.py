@@ -158,9 +158,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
     """Check all files of a run; return its id, and its spec.json for this owner."""
     try:
-        about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
-        require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
-        id = about.get("id")
+        facts = read_json(files[_ABOUT], most_bytes=MAX_JSON)
+        require(isinstance(facts, dict) and facts.get("fairdash_run") == FORMAT, "it has another format")
+        id = facts.get("id")
         require(isinstance(id, str) and _ID.fullmatch(id), "its id is not valid")
         for name in (SPEC, STATUS):
             read_json(files[name], most_bytes=MAX_JSON)
@@ -237,8 +237,8 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     return files
 
 
-def _not_one(more: str = "") -> RunError:
+def _not_one(items: str = "") -> RunError:
     return RunError.of(
-        f"this is not a run written by fairdash{more and ' '}{more}",
+        f"this is not a run written by fairdash{items and ' '}{items}",
         "Import the unchanged file that you downloaded or that fairdash runs export has written.",
     )

@@ -230,7 +230,7 @@ def card_of_repair(
         for way, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
-    before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
+    value_before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
     features = [name for name in map(str, table.features) if name != table.columns.price]
     return {
         "fairdash_repair": _FORMAT,
@@ -250,7 +250,7 @@ def card_of_repair(
         },
         "figures": {
             "about": "Figures at full strength, on rows to which the repair was not fitted; HGR by splines",
-            "values": {"dependence before": before, **values},
+            "values": {"dependence before": value_before, **values},
         },
         "limits": [reach_in_words(figures), *_TEXTS["limits_of_repair"]],
     }
@@ -267,7 +267,7 @@ def _made_with(*packages: str) -> dict[str, str]:
     return {"fairdash": __version__, **{name: version(name) for name in packages}}
 
 
-def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
+def _about_data(dataset: Dataset, plan: Sweep, **counts: int) -> dict[str, Any]:
     return {
         "title": dataset.title,
         "description": dataset.description,
@@ -277,15 +277,15 @@ def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
         "notes": list(dataset.notes),
         "rows": dataset.n_rows,
         "fingerprint": dataset.fingerprint,
-        **more,
+        **counts,
         "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
     }
 
 
-def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **more: str) -> dict[str, Any]:
+def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **sections: str) -> dict[str, Any]:
     return {
         "about": _ABOUT_FIGURES,
-        **more,
+        **sections,
         "run": run,
         "splits": plan.n_splits,
         "split": plan.split,

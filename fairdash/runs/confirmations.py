@@ -72,18 +72,18 @@ def confirm_run(
         )
     # The lock ensures that two simultaneous requests are recorded as two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):
-        before = read_confirmations(run)
+        earlier_confirmations = read_confirmations(run)
         confirmation = confirm_point(
             aside,
             method=method,
             lam=lam,
             objective=plan.objective if objective is None else objective,
-            before=before,
+            before=earlier_confirmations,
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
         )
-        if confirmation not in before:
-            record = {"openings": [to_plain(opening) for opening in (*before, confirmation)]}
+        if confirmation not in earlier_confirmations:
+            record = {"openings": [to_plain(opening) for opening in (*earlier_confirmations, confirmation)]}
             write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,

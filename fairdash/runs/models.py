@@ -207,17 +207,17 @@ class ModelJob(Job[ModelSpec]):
         dataset, run = spec.load(), self.folder.parents[1] / "runs" / spec.run
         check_data(run / RESULT, dataset)
         log = [vars(event) for event in read(run).events]
-        more = {"log": log, "governance": kept_answers(owner=spec.owner)}
+        extra_files = {"log": log, "governance": kept_answers(owner=spec.owner)}
         if spec.point.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)
             card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
-            files = tariff_files(tariff, {**card, **more})
+            files = tariff_files(tariff, {**card, **extra_files})
             if dataset.prediction is not None:
                 files[TESTED] = tested_premiums(dataset, spec.plan, spec.point.lam)
             return files
         model = refit(dataset, spec, on_step=lambda share: progress("training on all rows", share))
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        return {BUNDLE: model_bundle(model, {**card, **more})}
+        return {BUNDLE: model_bundle(model, {**card, **extra_files})}
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Read the relativities at λ = 0 and at the selected λ; raise a RunError if they can't be read."""

@@ -100,13 +100,13 @@ def write_result(result: SweepResult, folder: Path) -> None:
         if table is not None:
             write_whole(folder / f"{name}.parquet", table.to_parquet())
     write_arrays(folder / "rows.safetensors", rows)
-    about = About(
+    description = About(
         objectives=tuple(result.frames),
         target=result.target_name,
         sensitive=tuple(result.sensitive.columns),
         **{name: getattr(result, name) for name in _AS_IT_IS},
     )
-    write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
+    write_whole(folder / "about.json", json.dumps(to_plain(description)).encode())
 
 
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
@@ -146,17 +146,17 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
     try:
         arrays = load_file(folder / "rows.safetensors")
-        about = from_plain(About, _json(folder / "about.json"))
+        facts = from_plain(About, _json(folder / "about.json"))
         members = _table(folder, "members")
         frames, paths = (
-            {objective: _table(folder, f"{kind}-{objective}") for objective in about.objectives}
+            {objective: _table(folder, f"{kind}-{objective}") for objective in facts.objectives}
             for kind in ("frame", "path")
         )
         optional: dict[str, Any] = {name: _optional(folder, name) for name in _OPTIONAL}
-        baselines = {objective: _optional(folder, f"baselines-{objective}") for objective in about.objectives}
+        baselines = {objective: _optional(folder, f"baselines-{objective}") for objective in facts.objectives}
         return SweepResult(
             sweep=plan_with_lams(plan, members),
-            **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},
+            **{name: getattr(facts, name) for name in _AS_IT_IS if name != "objective"},
             frames=frames,
             paths=paths,
             baselines={each: table for each, table in baselines.items() if table is not None},
@@ -168,8 +168,8 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
                 for row in arrays["part"]
             ),
             target=arrays["target"],
-            target_name=about.target,
-            sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
+            target_name=facts.target,
+            sensitive=pd.DataFrame(arrays["sensitive"], columns=list(facts.sensitive)),
             weight=arrays.get("weight"),
             groups=arrays.get("groups"),
             price=arrays.get(PRICE),
@@ -239,7 +239,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
     StorageError
         The file can't be written; its content is unchanged.
     """
-    before = path.stat().st_size if path.exists() else 0
+    size_before = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
@@ -247,7 +247,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
         # An incomplete line is removed, because it would damage the next line. If the removal also fails,
         # nothing has been written.
         with suppress(OSError):
-            os.truncate(path, before)
+            os.truncate(path, size_before)
         raise write_error(error) from error
 
 

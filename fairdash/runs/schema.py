@@ -141,8 +141,8 @@ class _Result:
             raise SchemaError(str(error)) from error
         self.models = _keys(members, [*_MODEL])
         # The models must also have the order of the predictions.
-        wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
-        require(self.models == wanted, "its models are not those of the plan")
+        expected_models = [(model.method, model.lam, model.split) for model in self.plan.models()]
+        require(self.models == expected_models, "its models are not those of the plan")
         for objective in self.about.objectives:
             self._frame(f"frame-{objective}")
             self._path(f"path-{objective}")
@@ -173,33 +173,33 @@ class _Result:
         return frame
 
     def _about(self, content: bytes) -> About:
-        about = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
-        named, roles = set(about.objectives), self.spec.source.roles
-        require(about.objective == self.plan.objective, "its objective is not that of the plan")
-        require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
-        require(len(named) == len(about.objectives), "it names an objective twice")
-        require(about.sensitive, "it has no sensitive column")
-        require(len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "it names a column twice")
+        facts = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
+        objectives_known, roles = set(facts.objectives), self.spec.source.roles
+        require(facts.objective == self.plan.objective, "its objective is not that of the plan")
+        require(facts.objective in objectives_known <= OBJECTIVES.keys(), "its objectives are unknown")
+        require(len(objectives_known) == len(facts.objectives), "it names an objective twice")
+        require(facts.sensitive, "it has no sensitive column")
+        require(len({facts.target, *facts.sensitive}) == 1 + len(facts.sensitive), "it names a column twice")
         require(
-            roles is None or (roles.target == about.target and roles.reads(about.sensitive)),
+            roles is None or (roles.target == facts.target and roles.reads(facts.sensitive)),
             "its columns are not those of the data set",
         )
-        require(about.seconds >= 0, "its seconds are not valid")
+        require(facts.seconds >= 0, "its seconds are not valid")
         require(
-            about.drawn_from is None or about.drawn_from > 0,
+            facts.drawn_from is None or facts.drawn_from > 0,
             "the number of rows from which it was drawn is not above 0",
         )
-        require(about.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
-        return about
+        require(facts.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
+        return facts
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
         """Return, for each split, the names of its parts and the indices of the rows in each part."""
-        about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
+        description, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
         arrays = read_arrays(
             content,
             {
                 "target": Array(dtype="float64", shape=(None,)),
-                "sensitive": Array(dtype="float64", shape=(None, len(about.sensitive))),
+                "sensitive": Array(dtype="float64", shape=(None, len(description.sensitive))),
                 "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
@@ -211,11 +211,11 @@ class _Result:
         n = len(arrays["target"])
         _are_of_rows(arrays, n)
         require(
-            ("rows" in arrays) == (about.drawn_from is not None),
+            ("rows" in arrays) == (description.drawn_from is not None),
             "row numbers and the number of rows from which they were drawn do not occur together",
         )
         if "rows" in arrays:
-            rows, drawn_from = arrays["rows"], about.drawn_from or 0
+            rows, drawn_from = arrays["rows"], description.drawn_from or 0
             require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are not valid")
         is_missing = np.isnan(arrays["predictions"])
         require((is_missing == is_missing[0]).all(), "not all models predict the same rows")
@@ -269,13 +269,13 @@ class _Result:
         frame, self.cells = self._figures(name)
         # A preview with tariffs has no results for the training rows.
         is_preview_of_tariffs = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
-        wanted = {
+        expected_columns = {
             (*model, part)
             for model in self.models
             for part in self.parts[model[2]]
             if not (is_preview_of_tariffs and part == "train")
         }
-        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not those of the models")
+        _has_rows(frame, [*_MODEL, "part"], expected_columns, "its rows are not those of the models")
 
     def _path(self, name: str) -> None:
         frame, cells = self._figures(name)
@@ -296,11 +296,11 @@ class _Result:
                 stops["lam"].is_unique and (stops["lam"] == 0).any(),
                 "its positions on the path are not valid",
             )
-            wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
+            expected_rows = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
             _has_rows(
                 rows_of_method,
                 ["lam", "split", "part"],
-                wanted,
+                expected_rows,
                 "a position on the path has no figures for a split or a part",
             )
 
@@ -315,17 +315,17 @@ class _Result:
             tariffs = frame[(frame["method"] == FAIR_TARIFF) & (frame["part"] == "validation")]
             frame = frame.drop(tariffs.index)
             lams = {(FAIR_TARIFF, lam) for lam in tariffs["lam"].tolist()}
-            wanted = {(*point, j) for point in lams for j in range(len(self.parts))}
-            _has_rows(tariffs, [*_MODEL], wanted, "a split of a tariff is missing or occurs twice")
+            expected_rows = {(*point, j) for point in lams for j in range(len(self.parts))}
+            _has_rows(tariffs, [*_MODEL], expected_rows, "a split of a tariff is missing or occurs twice")
         points = set(_keys(frame, [*_POINT]))
-        wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
-        _has_rows(frame, [*_MODEL, "part"], wanted, "a split is missing or occurs twice")
+        expected_rows = {(*point, j, "test") for point in points for j in range(len(self.parts))}
+        _has_rows(frame, [*_MODEL, "part"], expected_rows, "a split is missing or occurs twice")
 
     def _importance(self, name: str) -> None:
         frame = self._table(name)
         require(not frame.empty, "it has no feature")
-        wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
-        _has_rows(frame, [*_MODEL, "feature"], wanted, "a feature or a model is missing or occurs twice")
+        expected = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
+        _has_rows(frame, [*_MODEL, "feature"], expected, "a feature or a model is missing or occurs twice")
 
     def _tuning(self, name: str) -> None:
         frame = self._table(name)
@@ -348,7 +348,7 @@ class _Result:
             require(type(record["epoch"]) is int and record["epoch"] >= 0, "an epoch is not valid")
             require(_is_number(record["lam"]) and record["lam"] >= 0, "a weight is not valid")
             numbers = [record["mse"], record["dependence"]]
-            require(all(one is None or _is_number(one) for one in numbers), "a figure is not a number")
+            require(all(x is None or _is_number(x) for x in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:
         sensitive = read_json(self._take(f"{name}.json"), most_bytes=MAX_JSON)
@@ -421,10 +421,10 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(frame[columns].itertuples(index=False, name=None))
 
 
-def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], text: str) -> None:
+def _has_rows(frame: pd.DataFrame, columns: list[str], expected: Set[tuple[Any, ...]], text: str) -> None:
     """Raise a SchemaError with the text `text` unless the rows are exactly the expected rows, once each."""
     keys = _keys(frame, columns)
-    require(set(keys) == wanted and len(keys) == len(wanted), text)
+    require(set(keys) == expected and len(keys) == len(expected), text)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:

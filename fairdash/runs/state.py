@@ -131,8 +131,8 @@ def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
     try:
         first_job = open_job(id, owner=job.owner)
         source = getattr(first_job.spec, "source", None)
-        named = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
-        words = f"{named} ({first_job.stored_status().fraction:.0%} done)"
+        awaited = f"the {first_job.label} on “{source.title}”" if source and id != job.id else "its preview"
+        words = f"{awaited} ({first_job.stored_status().fraction:.0%} done)"
     except RunError:
         words = "another user's job"
     return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
@@ -151,11 +151,11 @@ class JobContext:
         self.job, self.owner, self.ends = job, job.owner, ends
         self.check = StopCheck(job.folder)
         # The seconds before an interruption are included.
-        before = job.stored_status()
-        self.started = time.monotonic() - before.seconds
+        stored_status = job.stored_status()
+        self.started = time.monotonic() - stored_status.seconds
         #: Initial estimate of the remaining seconds, and the share of the work that was completed at that
         #: time.
-        self.estimate, self.estimated_at = before.seconds_left, before.fraction
+        self.estimate, self.estimated_at = stored_status.seconds_left, stored_status.fraction
         self.fraction = 0.0
         #: Pairs from the last minutes: a time, and the share of the work that was completed at this time.
         self.paced: list[tuple[float, float]] = []
@@ -185,16 +185,20 @@ class JobContext:
         The estimates come from the pace of the last minutes. Until enough of the work is completed, the
         initial estimate is also used.
         """
-        now = time.monotonic()
+        clock = time.monotonic()
         recent = [
-            (time_then, done) for time_then, done in self.paced if time_then >= now - SECONDS_OF_PACE[-1]
+            (time_then, done_then)
+            for time_then, done_then in self.paced
+            if time_then >= clock - SECONDS_OF_PACE[-1]
         ]
-        self.paced = [*recent, (now, fraction)]
+        self.paced = [*recent, (clock, fraction)]
         estimates = []
         for seconds in SECONDS_OF_PACE:
-            time_then, done = next((pair for pair in self.paced if pair[0] >= now - seconds), (now, fraction))
-            if now - time_then >= SECONDS_THAT_TELL and fraction > done:
-                estimates.append((now - time_then) / (fraction - done) * (1 - fraction))
+            time_then, done_then = next(
+                (pair for pair in self.paced if pair[0] >= clock - seconds), (clock, fraction)
+            )
+            if clock - time_then >= SECONDS_THAT_TELL and fraction > done_then:
+                estimates.append((clock - time_then) / (fraction - done_then) * (1 - fraction))
         if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
             remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
             estimates += [remaining * seconds_left for seconds_left in self.estimate]

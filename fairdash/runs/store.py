@@ -198,8 +198,8 @@ class Job(Generic[Spec]):
         """Specification of the job, which is cached; a RunError is raised if the file can't be read."""
         try:
             path = self.folder / SPEC
-            about = path.stat()
-            spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
+            file_status = path.stat()
+            spec: Spec = _read_spec(self.spec_kind, path, (file_status.st_mtime_ns, file_status.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
             raise self.damaged(SPEC) from error
         return spec

@@ -114,16 +114,16 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
         # The process catches all errors here: the log gets the traceback, and the user gets an error number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Unexpected error, logged as {error_id}."
+        reason = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
-            why = str(
+            reason = str(
                 Problem(
                     what=f"This {job.label} takes more {beyond()}",
                     hint="Take a sample of the rows, fewer weights or smaller networks, or set "
                     "FAIRDASH_MEMORY to more (in GB).",
                 )
             )
-        context.end(FAILED, why)
+        context.end(FAILED, reason)
     return 1
 
 

@@ -96,11 +96,11 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     left, files = len(content) if largest is None else largest, {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            wanted = [member for member in archive.infolist() if not names or member.filename in names]
+            members = [member for member in archive.infolist() if not names or member.filename in names]
             # Declared sizes are checked before unpacking. They may be wrong, so reading is limited, too.
-            if sum(member.file_size for member in wanted) > left:
+            if sum(member.file_size for member in members) > left:
                 raise BundleError("and holds too much")
-            for member in wanted:
+            for member in members:
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise BundleError("or was packed in an unusual way")
                 with archive.open(member) as part:

@@ -111,10 +111,10 @@ def read(folder: Path) -> Log:
     count, last = _end(folder)
     # A process that dies between writing a line and the count of lines leaves one more line, which is valid.
     is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
-    for line, before in zip(lines, ["", *hashes], strict=False):
+    for line, previous_hash in zip(lines, ["", *hashes], strict=False):
         try:
             content = json.loads(line)
-            is_whole &= content.pop("before") == before
+            is_whole &= content.pop("before") == previous_hash
             events.append(Event(**content))
         except (ValueError, TypeError, KeyError, AttributeError):
             is_whole = False

@@ -330,8 +330,8 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
     if not (groups := spellings(values, levels)):
         return ""
     rows = int(values.isin([level for group in groups for level in group]).sum())
-    shown = "; ".join(" and ".join(f"“{level}”" for level in group) for group in groups[:_MAX_SHOWN])
-    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
+    examples = "; ".join(" and ".join(f"“{level}”" for level in group) for group in groups[:_MAX_SHOWN])
+    return f"levels differ in capitals or spaces alone: {examples} ({counted(rows, 'row')})"
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
@@ -340,14 +340,14 @@ def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
     new_level = {other: group[0] for group in groups for other in group}
     changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))
     count = int((changed != values.astype(object))[values.notna()].sum())
-    shown = ", ".join(f"“{group[0]}”" for group in groups)
-    return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
+    examples = ", ".join(f"“{group[0]}”" for group in groups)
+    return changed, f"“{values.name}”: {examples} in one spelling ({counted(count, 'row')} changed)."
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
     """Replace likely codes by missing cells; return the column and a note."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
-    shown = ", ".join(map(written, codes))
-    note = f"“{values.name}”: {shown} is a missing cell ({counted(sum(codes.values()), 'row')})."
+    examples = ", ".join(map(written, codes))
+    note = f"“{values.name}”: {examples} is a missing cell ({counted(sum(codes.values()), 'row')})."
     return values.mask(np.isin(days, np.array(list(codes)))), note

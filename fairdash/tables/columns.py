@@ -230,7 +230,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     return pd.DataFrame(converted, index=table.index, columns=table.columns)
 
 
-def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
+def sensitive_table(values: Any, *, name: str, min_rows: int = MIN_ROWS) -> NDArray[np.float64]:
     """Return sensitive features as numbers (n, d). A class becomes an indicator column of 0 and 1.
 
     Parameters
@@ -239,7 +239,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         Sensitive features as array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
         Name that messages use for a column without a name.
-    fewest
+    min_rows
         Minimum number of rows per class: smaller classes are merged. Pass 0 for rows that training does not
         use.
 
@@ -262,10 +262,10 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if is_number(column):
             numbers = {title: _floats(column)}
         elif holds_text(column) and not _are_numbers(column):
-            classes = classes_of(column, fewest=fewest)
-            if (why := why_no_classes(classes)) is not None:
+            classes = classes_of(column, min_rows=min_rows)
+            if (reason := why_no_classes(classes)) is not None:
                 hint = "Merge classes, or turn the column into numbers."
-                checks.require(False, title, f"the column is treated as classes, and {why}", hint)
+                checks.require(False, title, f"the column is treated as classes, and {reason}", hint)
             numbers = classes.columns(title)
         else:
             checks.problems.append(_not_numbers(column))
@@ -325,11 +325,11 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
     """Return the code of each row's class as float64 (NaN for a missing class), or the column's problem."""
-    if (why := why_no_classes(classes)) is None:
+    if (reason := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
     hint = "Merge classes in the file, or choose another column."
-    return Problem(what=f"the {role} is treated as classes, and {why}", hint=hint, column=str(values.name))
+    return Problem(what=f"the {role} is treated as classes, and {reason}", hint=hint, column=str(values.name))
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
@@ -338,8 +338,8 @@ def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'
     """
-    names, more = tuple(classes), {}
+    names, title_of_class = tuple(classes), {}
     for column in columns if names else ():
         if (original := column_of(column, names)) in texts:
-            more[column] = texts[original] + column.removeprefix(original)
-    return {**texts, **more}
+            title_of_class[column] = texts[original] + column.removeprefix(original)
+    return {**texts, **title_of_class}

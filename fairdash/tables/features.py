@@ -73,9 +73,9 @@ def choose_features(
     left_out: dict[str, list[str]] = {}
     for name in names:
         values = frame[name]
-        why = exclusion_reason(values)
-        if why is not None and not (why == IDENTIFIER and name in kept):
-            left_out.setdefault(why, []).append(name)
+        text = exclusion_reason(values)
+        if text is not None and not (text == IDENTIFIER and name in kept):
+            left_out.setdefault(text, []).append(name)
             continue
         kind = kind_of(values)
         if kind == "truth value":
@@ -88,7 +88,7 @@ def choose_features(
             if infinite.any():
                 problems.append(infinite_problem(name, infinite, lines))
     notes += [
-        f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
+        f"{counted(len(them), 'column')} left out: {text} ({few(them)})." for text, them in left_out.items()
     ]
     notes += truths
     if bands:
@@ -146,7 +146,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     fixes: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
-        why = exclusion_reason(values)
+        reason = exclusion_reason(values)
         if sentence := said_of_codes(values):
             hint = "Mark these cells as missing, or leave them unchanged if the values are right."
             proposals.append(
@@ -180,7 +180,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     "Convert it if the size of the numbers has a meaning; leave it if the numbers are codes."
                 )
             fixes = conversions(values)
-        elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
+        elif reason in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
             doubt, hint = use_of_dates(fixes)
             problem = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
@@ -189,7 +189,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 "Use the dates as years or ages.",
                 date_fixes(values),
             )
-        elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
+        elif reason == IDENTIFIER and values.nunique() <= MAX_LEVELS:
             problem = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
             fixes = (Fix("keep", name),)

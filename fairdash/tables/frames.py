@@ -26,7 +26,7 @@ _INTERVAL = re.compile(
 
 
 def plain_frame(
-    table: Any, *, named: Collection[str] = (), sensitive: Collection[str] = ()
+    table: Any, *, keep: Collection[str] = (), sensitive: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return two things: a pandas frame with columns of numbers, text, dates and truth values; and notes.
 
@@ -34,10 +34,10 @@ def plain_frame(
     ----------
     table
         Table of pandas, polars or Arrow.
-    named
+    keep
         Columns that have a role. They are never left out.
     sensitive
-        Columns of `named` in which bands, such as 18-24, become ordered classes.
+        Columns of `keep` in which bands, such as 18-24, become ordered classes.
     """
     frame = as_pandas(_with_signed_codes(table))
     if not all(isinstance(name, str) for name in frame.columns):
@@ -51,18 +51,18 @@ def plain_frame(
     left_out: dict[str, list[str]] = {}
     for name in frame.columns:
         values = frame[name]
-        plain = _plain(values)
-        if name in sensitive and (bands := in_order(plain)) is not None:
-            plain, note = bands
+        values_as_read = _plain(values)
+        if name in sensitive and (bands := in_order(values_as_read)) is not None:
+            values_as_read, note = bands
             notes.append(note)
-        elif name not in named and (why := _why_not_usable(plain)):
-            left_out.setdefault(why, []).append(name)
-        if plain is not values:
-            converted[name] = plain
-        elif plain.name not in {name for part in left_out.values() for name in part}:
-            notes += doubts_about(plain)
-    for why, names in left_out.items():
-        notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
+        elif name not in keep and (reason := _why_not_usable(values_as_read)):
+            left_out.setdefault(reason, []).append(name)
+        if values_as_read is not values:
+            converted[name] = values_as_read
+        elif values_as_read.name not in {name for part in left_out.values() for name in part}:
+            notes += doubts_about(values_as_read)
+    for reason, names in left_out.items():
+        notes.append(f"{counted(len(names), 'column')} not used: {reason} ({few(names)}).")
     columns_left_out = [name for names in left_out.values() for name in names]
     frame = frame.assign(**converted) if converted else frame
     return frame.drop(columns=columns_left_out) if columns_left_out else frame, notes

@@ -134,11 +134,11 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
     ({}, {})
     """
-    replacements, behind, plain = {}, [], 0
+    replacements, behind, n_unmarked = {}, [], 0
     for text in texts:
         match = _NEGATIVE.fullmatch(text)
         if match is None:
-            plain += LIKE_NUMBER.fullmatch(text) is not None
+            n_unmarked += LIKE_NUMBER.fullmatch(text) is not None
             continue
         number = "".join(part for part in match.groups() if part).strip()
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
@@ -150,7 +150,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
-    return replacements if len(replacements) <= plain else {}
+    return replacements if len(replacements) <= n_unmarked else {}
 
 
 def sole_mark(levels: Sequence[str]) -> str:
@@ -287,8 +287,8 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
 def _readings(text: str) -> dict[str, datetime]:
     """Return a map from possible orders of day, month and year to the date that the text then means."""
     if match := _NUMBERS.fullmatch(text):
-        one, two = int(match["one"]), int(match["two"])
-        months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+        first_number, two = int(match["one"]), int(match["two"])
+        months_and_days = {DAY_FIRST: (two, first_number), MONTH_FIRST: (first_number, two)}
     elif match := _FROM_YEAR.fullmatch(text):
         months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):

@@ -57,8 +57,8 @@ def meanings_of(header: object) -> Mapping[str, int]:
     return _meanings(_words(str(header)))
 
 
-def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header has a word for the concept `of` besides its words for `concept`.
+def other_words(header: object, concept: str, other_concept: str) -> bool:
+    """Return whether a header has a word for the concept `other_concept` besides its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -74,7 +74,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     }
     return any(
         len(parts) == 1 and parts[0].fullmatch(word)
-        for parts, _ in _phrases()[of]
+        for parts, _ in _phrases()[other_concept]
         for word in words
         if word not in words_of_concept
     )

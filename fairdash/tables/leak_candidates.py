@@ -113,7 +113,7 @@ def find_suspects(
     target: str,
     columns: Iterable[str],
     *,
-    beside: Iterable[str] = (),
+    other_columns: Iterable[str] = (),
     group: str | None = None,
 ) -> tuple[Finding, ...]:
     """Return the suspects: first columns with averages of the target, then others by decreasing strength.
@@ -126,7 +126,7 @@ def find_suspects(
         Name of a numeric column.
     columns
         Names of the columns to check.
-    beside
+    other_columns
         Names of further columns that legitimately explain the target, such as a sensitive column.
     group
         Column with the group of each row, such as a policy number. The rows of a group are held out together.
@@ -140,7 +140,7 @@ def find_suspects(
         return ()
     if not is_finite.all():
         frame, y = frame[is_finite], y[is_finite]
-    further = [name for name in dict.fromkeys(beside) if name not in columns]
+    further = [name for name in dict.fromkeys(other_columns) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for other in (
@@ -152,7 +152,7 @@ def find_suspects(
 
 
 def _strong_predictors(
-    frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str], groups: pd.Series | None
+    frame: pd.DataFrame, y: pd.Series, columns: list[str], other_columns: list[str], groups: pd.Series | None
 ) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
     rows = np.arange(len(frame))
@@ -163,10 +163,10 @@ def _strong_predictors(
         return
     codes = np.arange(len(rows)) if groups is None else pd.factorize(groups.iloc[rows])[0]
     fold = (rng.permutation(codes.max() + 1) % _FOLDS)[codes]
-    x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *beside]}
+    x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *other_columns]}
     alone = {name: _share_of_shallow_tree(x[name], ranks, fold) for name in columns}
-    named = [name for name in columns if _numbers_rows(frame[name])]
-    for name in named:
+    numbering_columns = [name for name in columns if _numbers_rows(frame[name])]
+    for name in numbering_columns:
         if alone[name] >= _MIN_OF_SORTED:
             yield Finding(
                 column=name,
@@ -178,11 +178,11 @@ def _strong_predictors(
     zeros = float((y == 0).mean())
     are_mostly_zero = zeros >= _MANY_ZEROS
     min_share = _MIN_ALONE_OF_ZEROS if are_mostly_zero else _MUCH
-    strong_columns = [name for name in columns if name not in named and alone[name] >= min_share]
+    strong_columns = [name for name in columns if name not in numbering_columns and alone[name] >= min_share]
     strong_columns = sorted(strong_columns, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
     if not strong_columns:
         return
-    cells_by_column = {name: x[name] for name in x if name not in named}
+    cells_by_column = {name: x[name] for name in x if name not in numbering_columns}
     max_alone = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if are_mostly_zero else _ALONE
     trees = _Trees(ranks, fold, max_alone, are_mostly_zero)
     of_all: float | None = None
@@ -192,18 +192,18 @@ def _strong_predictors(
         f, rest = cells_by_column[name], [cells_by_column[key] for key in cells_by_column if key != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
         shares = trees.shares_of(f, rest, alone[name], of_all)
-        own, without, together = map(_percent, shares)
-        why = f"it alone explains {own} of the target's order"
+        own, without, combined = map(_percent, shares)
+        cause = f"it alone explains {own} of the target's order"
         if rest:
-            why += f"; all columns explain {together}, and all columns but this one {without}"
+            cause += f"; all columns explain {combined}, and all columns but this one {without}"
         if not trees.contradict_cause(f, rest, shares):
             if explainable is None or not trees.exceed_chance(f, rest, counts, explainable):
                 continue
-            why += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
+            cause += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
         yield Finding(
             column=name,
             level=SUSPECT,
-            sentence=f"{why}. Check whether it is known before the target",
+            sentence=f"{cause}. Check whether it is known before the target",
             number=shares[0],
         )
         # Weaker suspects are tested without this stronger suspect, because it would hide the evidence against
@@ -238,21 +238,21 @@ class _Trees(NamedTuple):
 
     def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
         """Return whether a column seems to be a function of the target rather than a cause of the target."""
-        own, without, together = found
-        if self.many_zeros and max(own, together - without) >= self.too_much + _ADDED_WITH_OTHERS:
+        alone, without, combined = found
+        if self.many_zeros and max(alone, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
-        if together >= _NEARLY_ALL and together - own - without >= _ONLY_TOGETHER:
+        if combined >= _NEARLY_ALL and combined - alone - without >= _ONLY_TOGETHER:
             return True
-        if own < _MOST * together:
+        if alone < _MOST * combined:
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         share_given_target = self.explain_rest(rest, ranks, self.ranks[:, None])
         # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
         # y is known: F B / ((1 - F) (1 - B)).
-        expected = own * without / max((1 - own) * (1 - without), 1e-9)
+        expected = alone * without / max((1 - alone) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
             share_of_rest = self.explain_rest(rest, self.ranks, f)
-            return own >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
+            return alone >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
         # Columns that act on the target through a cause predict the cause better than they predict the
@@ -276,9 +276,9 @@ def _explainable_share(y: pd.Series) -> float | None:
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
         return None
-    none, one, two = ((cells == k).sum() for k in range(3))
+    none, n_one, two = ((cells == k).sum() for k in range(3))
     mean, variance = float(cells.mean()), float(cells.var())
-    return 1 - mean / variance if none >= one >= two and variance >= 0.9 * mean else None
+    return 1 - mean / variance if none >= n_one >= two and variance >= 0.9 * mean else None
 
 
 def _ranks(values: pd.Series) -> Floats:

@@ -68,12 +68,12 @@ class DataCheck:
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
             )
         texts = []
-        for of in ("target", "price"):
-            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
+        for role in ("target", "price"):
+            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, role)}
             texts += [
                 (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
-                + f" the {of} away: {why}."
-                for names, why in by_sentence(leaks)
+                + f" the {role} away: {reason}."
+                for names, reason in by_sentence(leaks)
             ]
         suspect = (finding for finding in self.findings if finding.level == SUSPECT)
         return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
@@ -157,16 +157,16 @@ def check_data(
     unexplained = [name for name in looked_at if name not in leaks]
     parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
     unexplained = [name for name in unexplained if name not in parts]
-    suspects = find_suspects(frame, target, unexplained, beside=sensitive, group=group)
+    suspects = find_suspects(frame, target, unexplained, other_columns=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,
         n=len(frame),
         findings=(
-            *(Finding(column=c, level=CERTAIN, sentence=why, number=n_finite) for c, why in leaks.items()),
+            *(Finding(column=c, level=CERTAIN, sentence=text, number=n_finite) for c, text in leaks.items()),
             *(
-                Finding(column=c, level=CERTAIN, sentence=why, number=n_finite, of="price")
-                for c, why in parts.items()
+                Finding(column=c, level=CERTAIN, sentence=reason, number=n_finite, of="price")
+                for c, reason in parts.items()
             ),
             *suspects,
         ),

@@ -103,21 +103,21 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
         f = to_numbers(f)
     if not varies(y) or not varies(f):
         return None
-    why = _how_zeros_are_revealed(f, y)
+    reason = _how_zeros_are_revealed(f, y)
     # A column that reveals the complete target is a more serious leak than a column that reveals only its
     # zeros.
-    if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
+    if (reason is None or reason in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
-    if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
+    if reason is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
         return CLASSES
-    if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
+    if reason is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
         return MISSING_TELLS
-    if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
+    if reason is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
         w = as_floats(exposure)[is_finite].reset_index(drop=True)
         w = w.where(w > 0)
         if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
             return READ_OFF
-    return why
+    return reason
 
 
 def certain_leaks(
@@ -151,10 +151,10 @@ def certain_leaks(
                 while len(_CACHE) >= _MAX_CACHED:
                     _CACHE.pop(next(iter(_CACHE)), None)
                 _CACHE[key] = target_leak(frame[name], frame[target], exposure=w)
-            if (why := _CACHE[key]) is not None:
-                leaks[name] = why
+            if (reason := _CACHE[key]) is not None:
+                leaks[name] = reason
         unexplained = [name for name in columns if name not in leaks]
-        leaks |= parts_of(frame, target, unexplained, exposure=exposure, least=2)
+        leaks |= parts_of(frame, target, unexplained, exposure=exposure, n_min=2)
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
             leaks[name] = BOUNDS
@@ -179,9 +179,9 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
     is_zero = _are_zero(levels)
     if not (with_zero * with_nonzero).any():
         of_zero, of_others = with_zero > 0, with_nonzero > 0
-        fewest = min(int(of_zero.sum()), int(of_others.sum()))
-        chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
-        if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
+        min_rows = min(int(of_zero.sum()), int(of_others.sum()))
+        chance = _log_choose(len(levels), min_rows) - _log_choose(len(y), int(zero.sum()))
+        if min_rows <= _FEW_LEVELS and chance < np.log(CHANCE):
             if (of_zero == missing).all():
                 return MISSING_WITH_ZERO
             if (of_others == missing).all():

@@ -92,10 +92,10 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))
-    for one, other in combinations(parts, 2):
-        for column in dict.fromkeys(parts[one]):
+    for first_part, other in combinations(parts, 2):
+        for column in dict.fromkeys(parts[first_part]):
             hint = "Choose a different column for one of these roles."
-            checks.require(column not in parts[other], column, _overlap(one, other), hint)
+            checks.require(column not in parts[other], column, _overlap(first_part, other), hint)
     for part in (roles.sensitive, roles.features):
         for column in dict.fromkeys(part):
             twice = "the column is chosen twice for the same role"
@@ -107,10 +107,10 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     checks.finish()
 
 
-def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
+def require_columns(checks: Checks, columns: Iterable[object], names: Iterable[str]) -> None:
     """Report the names that belong to no column or to several columns."""
     times = Counter(columns)
-    for column in dict.fromkeys(wanted):
+    for column in dict.fromkeys(names):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
         checks.require(
             times[column] < 2, column, "several columns have this name", "Give each column its own name."
@@ -125,10 +125,10 @@ def require_exposure(checks: Checks, target: str, weight: object) -> None:
     )
 
 
-def _overlap(one: str, other: str) -> str:
-    if (one, other) == (SENSITIVE, FEATURE):
+def _overlap(first_part: str, other: str) -> str:
+    if (first_part, other) == (SENSITIVE, FEATURE):
         return "a sensitive column can't be a feature, because predictors must not use it"
     if other not in (SENSITIVE, FEATURE):
-        one, other = other, one
+        first_part, other = other, first_part
     as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
-    return f"the {one} can't be {as_well} as well"
+    return f"the {first_part} can't be {as_well} as well"

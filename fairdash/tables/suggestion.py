@@ -99,7 +99,7 @@ class Suggestion:
     @property
     def to_be_said(self) -> tuple[str, ...]:
         """Columns in `left_out` that a message names, because a user may want them as features."""
-        codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
+        codes = (name for name, reason in self.left_out.items() if reason == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
@@ -151,9 +151,9 @@ def suggest_roles(
     """
     left_out = {}
     for name in frame.columns:
-        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
-        if why is not None and name not in (target, exposure, prediction):
-            left_out[name] = why
+        reason = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
+        if reason is not None and name not in (target, exposure, prediction):
+            left_out[name] = reason
     policies = find_policies(frame, but=[column for column in (target, exposure, prediction) if column])
     if policies is not None:
         left_out.setdefault(policies.column, NAMES_POLICIES)
@@ -171,8 +171,8 @@ def suggest_roles(
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
         texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
-        named = _best_match(texts, _SENSITIVE)
-        sensitive = named if named is not None and _are_classes(frame[named]) else None
+        attribute = _best_match(texts, _SENSITIVE)
+        sensitive = attribute if attribute is not None and _are_classes(frame[attribute]) else None
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
     with_role = {target, sensitive, weight, prediction, *left_out}
@@ -295,9 +295,9 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
-    for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of) or (
-            _claims_total_of_generic_name(frame, usable) if of == "claim_cost" else None
+    for id, (title, part_ids, by) in _MADE_OF.items():
+        target = named_most_like(usable, part_ids) or (
+            _claims_total_of_generic_name(frame, usable) if part_ids == "claim_cost" else None
         )
         weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
@@ -309,7 +309,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
     """Return a column with a generic name, such as "cost", whose cells look like claims totals."""
-    plain = [
+    generic_totals = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]
-    return named_most_like(plain, "cost")
+    return named_most_like(generic_totals, "cost")

@@ -107,33 +107,33 @@ class Sum:
 
 
 def parts_of(
-    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, n_min: int = 1
 ) -> dict[str, str]:
     """Return a map from the parts of a total, and from sums of the parts, to sentences that state the sums.
 
     Parameters
     ----------
-    frame, total, columns, exposure, least
+    frame, total, columns, exposure, n_min
         Arguments of :func:`find_sums`.
     """
     sums = {}
-    for one in find_sums(frame, total, columns, exposure=exposure, least=least):
+    for found_sum in find_sums(frame, total, columns, exposure=exposure, n_min=n_min):
         # If all columns of the sum are known parts, only the sum's total is new.
-        new = [name for name in one.parts if name not in sums] or [one.total]
-        sums.update(dict.fromkeys(new, one.in_words()))
+        new = [name for name in found_sum.parts if name not in sums] or [found_sum.total]
+        sums.update(dict.fromkeys(new, found_sum.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
     """Group columns by their sentence: yield the parts of one sum together, and every other column alone."""
-    for name, why in leaks.items():
-        names = [column for column in leaks if leaks[column] == why] if why.startswith("“") else [name]
+    for name, reason in leaks.items():
+        names = [column for column in leaks if leaks[column] == reason] if reason.startswith("“") else [name]
         if name == names[0]:
-            yield names, why
+            yield names, reason
 
 
 def find_sums(
-    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, n_min: int = 2
 ) -> tuple[Sum, ...]:
     """Return the sums of columns that give a total, then the sums that give a part or a subtotal of parts.
 
@@ -148,7 +148,7 @@ def find_sums(
     exposure
         Column by which the total may have been divided or multiplied. The search also covers the total before
         this division or multiplication.
-    least
+    n_min
         Minimum number of parts. If it is 1, a sum may have a single part, to which only a tax or a fee is
         added.
     """
@@ -161,21 +161,21 @@ def find_sums(
     sums: list[Sum] = []
     unassigned = set(search.names)
 
-    def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
-        while (one := search.find(name, values, error, unassigned, least)) is not None:
-            sums.append(one)
-            unassigned.difference_update(one.parts)
+    def look(name: str, values: Floats, error: Floats | float, n_min: int) -> None:
+        while (found_sum := search.find(name, values, error, unassigned, n_min)) is not None:
+            sums.append(found_sum)
+            unassigned.difference_update(found_sum.parts)
 
     half_step = _rounding_step(y) / 2
-    look(total, y, half_step, least)
+    look(total, y, half_step, n_min)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
-        look(total, y * w, half_step * w, least)
-        look(total, y / w, half_step / w, least)
+        look(total, y * w, half_step * w, n_min)
+        look(total, y / w, half_step / w, n_min)
     # Parts may also have parts or copies, so the list grows during the loop.
-    for one in sums:
-        for part in one.parts:
+    for sum_of_columns in sums:
+        for part in sum_of_columns.parts:
             cells = _cells(frame[part])
             look(part, cells, _rounding_step(cells) / 2, 1)
     parts = set(search.names) - unassigned
@@ -230,7 +230,7 @@ class _Search:
         return cls(frame, tuple(medians), rows, x, np.array(list(medians.values())))
 
     def find(
-        self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
+        self, total: str, y: Floats, error: Floats | float, among: Collection[str], min_columns: int
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
         indices = np.flatnonzero([name in among for name in self.names])
@@ -239,11 +239,11 @@ class _Search:
         in_sample = counting[self.rows]
         if in_sample.sum() < len(indices) + _MIN_ROWS:
             in_sample = np.isfinite(y[self.rows])
-        if len(indices) < least or min(in_sample.sum() - len(indices), counting.sum()) < _MIN_ROWS:
+        if len(indices) < min_columns or min(in_sample.sum() - len(indices), counting.sum()) < _MIN_ROWS:
             return None
         beta = _coefficients(self.x[in_sample][:, indices], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
-        if len(chosen) < least or beta.max(initial=0.0) <= 0:
+        if len(chosen) < min_columns or beta.max(initial=0.0) <= 0:
             return None
         parts, sign = indices[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
@@ -258,7 +258,7 @@ class _Search:
         return Sum(
             total=total,
             parts=tuple(self.names[k] for k in parts),
-            subtracted=tuple(self.names[k] for k, of in zip(parts, sign, strict=True) if of < 0),
+            subtracted=tuple(self.names[k] for k, factor in zip(parts, sign, strict=True) if factor < 0),
             factor=factor,
             fee=fee,
         )
@@ -333,8 +333,8 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     return np.asarray(beta[1:], dtype=float), size
 
 
-def _independent(z: Floats, least: Floats) -> Index:
-    """Return columns of z (m, p) that determine all other columns, with residuals of at most `least`.
+def _independent(z: Floats, min_columns: Floats) -> Index:
+    """Return columns of z (m, p) that determine all other columns, with residuals of at most `min_columns`.
 
     If the columns include a rounded subtotal and all its parts, one of these columns is redundant, and its
     coefficient would be noise.
@@ -342,7 +342,7 @@ def _independent(z: Floats, least: Floats) -> Index:
     left, chosen = z.copy(), list[int]()
     while True:
         sizes = np.sqrt(np.mean(left**2, axis=0))
-        sizes[sizes <= least] = 0.0
+        sizes[sizes <= min_columns] = 0.0
         best = int(np.argmax(sizes))
         if sizes[best] == 0:
             return np.sort(np.array(chosen, dtype=np.intp))
@@ -407,8 +407,8 @@ def _rounding_step(cells: Floats) -> float:
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():
         if all(
-            (np.abs(of - np.round(of)) <= 1e-6 + 1e-7 * np.abs(of)).all()
-            for of in (cells[:100] / step, cells / step)
+            (np.abs(remainders - np.round(remainders)) <= 1e-6 + 1e-7 * np.abs(remainders)).all()
+            for remainders in (cells[:100] / step, cells / step)
         ):
             return float(step)
     return 0.0

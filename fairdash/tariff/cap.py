@@ -145,16 +145,16 @@ def _numbers(values: Any) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def _check(given: dict[str, Array], weight: Array) -> None:
+def _check(premium_column: dict[str, Array], weight: Array) -> None:
     """Raise a DataError that lists all invalid premiums and weights."""
     checks = Checks(DataError)
-    shapes = {amounts.shape for amounts in (*given.values(), weight)}
+    shapes = {amounts.shape for amounts in (*premium_column.values(), weight)}
     same_length = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
     checks.require(
         same_length, None, "Premiums and weights do not have one value per row", "Give one of each per row."
     )
     checks.finish()
-    for name, amounts in given.items():
+    for name, amounts in premium_column.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
             problem = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"

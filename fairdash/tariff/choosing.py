@@ -155,10 +155,10 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     for name, points in options.breakpoints.items():
         hint = "Give at least two numbers in ascending order."
         checks.require(
-            _is_ascending(points, least=2), "breakpoints", f"“{name}” has invalid breakpoints", hint
+            _is_ascending(points, is_strict=2), "breakpoints", f"“{name}” has invalid breakpoints", hint
         )
     for name, edges in options.bands.items():
-        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _is_ascending(edges, least=1)
+        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _is_ascending(edges, is_strict=1)
         hint = "Give the inner edges in ascending order, or a number of bands of at least 2."
         checks.require(fits, "bands", f"“{name}” has invalid bands", hint)
     pairs = [frozenset(pair) for pair in options.interactions]
@@ -186,18 +186,18 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
         checks.require(len(levels) == len(relativities), "fixed", problem, hint)
 
 
-def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
-    """Return the term for a training column with fixed relativities; levels keep the order of `given`.
+def fixed_term(column: pd.Series, weight: Array, levels: Mapping[Any, float]) -> Factor:
+    """Return the term for a training column with fixed relativities; levels keep the order of `levels`.
 
     Parameters
     ----------
     weight
         Weights of the rows, (n,).
-    given
+    levels
         Map of levels to relativities; None or NaN stands for missing cells.
     """
-    missing = [float(value) for level, value in given.items() if pd.isna(level)]
-    given_values = {level_text(level): float(value) for level, value in given.items() if not pd.isna(level)}
+    missing = [float(value) for level, value in levels.items() if pd.isna(level)]
+    given_values = {level_text(level): float(value) for level, value in levels.items() if not pd.isna(level)}
     codes, _ = positions(column, list(given_values))
     codes = np.where(column.isna() & bool(missing), len(given_values), codes)
     has_level = codes >= 0
@@ -268,8 +268,8 @@ def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
             hint = 'Give a relativity per level, such as exp(predict(…, type="terms")) in R.'
             checks.require(False, term.column, problem, hint)
             continue
-        several = features[term.column].dropna().nunique() > 1
-        matches_none = several and bool(term.unknown(features)[features[term.column].notna()].all())
+        has_several = features[term.column].dropna().nunique() > 1
+        matches_none = has_several and bool(term.unknown(features)[features[term.column].notna()].all())
         checks.require(
             not matches_none, term.column, "No cell of this column matches a level of the tariff", hint
         )
@@ -284,9 +284,9 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 2)
 
 
-def _is_ascending(numbers: Sequence[float], *, least: int) -> bool:
+def _is_ascending(numbers: Sequence[float], *, is_strict: int) -> bool:
     values = np.asarray(numbers, dtype=float)
-    return bool(len(values) >= least and np.isfinite(values).all() and (np.diff(values) > 0).all())
+    return bool(len(values) >= is_strict and np.isfinite(values).all() and (np.diff(values) > 0).all())
 
 
 def _is_number(column: pd.Series, options: TermOptions) -> bool:
@@ -320,8 +320,8 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     below, above, part = between(cells[mask], points)
     shares = np.bincount(below, weight[mask] * (1 - part), len(points))
     shares += np.bincount(above, weight[mask] * part, len(points))
-    middle = quantiles(cells[mask], weight[mask], np.array([0.5]))[0] if mask.any() else points[0]
-    base_at = options.base_levels.get(name, middle)
+    median = quantiles(cells[mask], weight[mask], np.array([0.5]))[0] if mask.any() else points[0]
+    base_at = options.base_levels.get(name, median)
     base = int(np.abs(np.array(points) - _base_number(name, base_at)).argmin())
     return _factor(name, BREAKPOINT, points, base, shares, weight, ~mask)
 
@@ -398,9 +398,9 @@ def _factor(
     )
 
 
-def _base_number(name: str, wanted: Any) -> float:
+def _base_number(name: str, base_value: Any) -> float:
     try:
-        number = float(wanted)
+        number = float(base_value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):

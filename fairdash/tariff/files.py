@@ -196,8 +196,8 @@ def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
 
 
 def _encoded(text: str) -> str:
-    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
-    return text if plain else "\\" + json.dumps(text)
+    is_plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
+    return text if is_plain else "\\" + json.dumps(text)
 
 
 def _decoded(text: str) -> str:

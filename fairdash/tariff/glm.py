@@ -134,7 +134,7 @@ def _fit_shape(
         else:
             slope = gradient_of(x, y, weight, beta, loss, shape)
         direction = np.linalg.solve(curvature, slope)
-        length, before, decrease = 1.0, decrease, float(slope @ direction) / 2
+        length, last_decrease, decrease = 1.0, decrease, float(slope @ direction) / 2
         while (
             not (trial := value(beta - length * direction)) <= best - 1e-4 * length * decrease
             and length > 1e-6
@@ -147,7 +147,7 @@ def _fit_shape(
             break
         # The Hessian takes most of the time. Without constraints, it is reused if the predicted decrease is
         # at most a tenth of the previous decrease, because it then hardly changes.
-        if decrease > before / 10 or len(shape.rises):
+        if decrease > last_decrease / 10 or len(shape.rises):
             curvature = None
     return beta, steps
 

@@ -285,8 +285,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
         # Rows of weight 0 are left out of the fit, but row numbers in messages refer to all rows.
-        used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
-        require_fixed(self.terms_, features, numbers=used)
+        positive = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
+        require_fixed(self.terms_, features, numbers=positive)
         settings: dict[str, Any] = {
             "s": s,
             "sample_weight": weight,

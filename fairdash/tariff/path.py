@@ -114,9 +114,9 @@ def fit_tariffs(
     steps: dict[str, Callable[[], Found]] = {}
     for j, split in enumerate(splits):
 
-        def step(share: float, done: int = j) -> None:
+        def step(share: float, share_done: int = j) -> None:
             if on_step is not None:
-                on_step((done + share) / len(splits))
+                on_step((share_done + share) / len(splits))
 
         def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
             train, split_options = split.train, options

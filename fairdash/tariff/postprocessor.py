@@ -196,9 +196,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         raw = self._raw_sensitive(X, sensitive_features)
         inputs = self._estimator_input(X)
         if weight is not None:
-            used = used_rows(sample_weight, len(raw))
-            raw, inputs = raw.iloc[used], _rows(inputs, used)
-            groups = None if groups is None else np.asarray(groups)[used]
+            row_mask = used_rows(sample_weight, len(raw))
+            raw, inputs = raw.iloc[row_mask], _rows(inputs, row_mask)
+            groups = None if groups is None else np.asarray(groups)[row_mask]
         self.levels_ = tuple(
             classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
         )
@@ -363,7 +363,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
             if levels is None:
-                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                numbers.append(sensitive_table(column, name=str(column.name), min_rows=0)[:, 0])
                 continue
             code_by_level = {name: code for code, name in enumerate(levels)}
             # Rare and new classes belong to the last class, “all others”.

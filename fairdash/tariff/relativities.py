@@ -184,13 +184,13 @@ def in_words(table: pd.DataFrame) -> str:
 def _with_claims(row: dict[Any, Any]) -> str:
     """Describe a row of a table and its number of claims, such as “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
-    named = []
+    names_with_claims = []
     for column, prefix in parts:
         level, low, high = (row[f"{prefix}{name}"] for name in ("level", "from", "to"))
         edges = [f"{word} {edge:g}" for word, edge in (("from", low), ("below", high)) if not pd.isna(edge)]
         text = "missing" if row["kind"] == MISSING else " ".join(edges) or f"“{level}”"
-        named.append(f"“{row[column]}” {text}")
-    return f"{' × '.join(named)} ({row['claims']:.0f})"
+        names_with_claims.append(f"“{row[column]}” {text}")
+    return f"{' × '.join(names_with_claims)} ({row['claims']:.0f})"
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:

@@ -169,11 +169,11 @@ def is_curve(term: Term) -> TypeGuard[Factor]:
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
-def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
+def _direction(term: Factor, directions: int | Sequence[str]) -> tuple[int, Index]:
     """Return the direction, +1 or −1, of a monotone factor, and the order of its values (n_places,)."""
-    if isinstance(given, int):
-        return given, np.arange(term.n_places)
-    rank = {level_text(level): k for k, level in enumerate(given)}
+    if isinstance(directions, int):
+        return directions, np.arange(term.n_places)
+    rank = {level_text(level): k for k, level in enumerate(directions)}
     return 1, np.argsort([rank[level] for level in term.cells]).astype(np.int64)
 
 
@@ -214,13 +214,13 @@ def _require_curves(
     checks.finish()
 
 
-def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
+def _order_problem(factor: Factor, directions: object) -> tuple[str, str]:
     """Return the problem with the order of a category's levels ("" if there is none), and the remedy."""
     name = factor.column
     hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(directions, str) or not isinstance(directions, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
-    levels = [level_text(level) for level in given]
+    levels = [level_text(level) for level in directions]
     if len(set(levels)) < len(levels):
         return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are the same level."
     absent = [level for level in factor.cells if level not in levels]

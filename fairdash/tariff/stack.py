@@ -346,19 +346,21 @@ def minimise_monotone(
             value, slope = stack.value_and_slope(z, own[which])
             return value, project(slope, which)
 
-        begin = project(x[open_], np.arange(len(open_)))
+        start_values = project(x[open_], np.arange(len(open_)))
         tol_of = np.broadcast_to(tol, len(x))[open_]
         report = None if round_ else on_step
-        x[open_], steps, done = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=report)
+        x[open_], steps, is_converged = minimise(
+            objective, start_values, max_iter=max_iter, tol=tol_of, on_step=report
+        )
         n_iter[open_] += steps
-        converged[open_] = done
+        converged[open_] = is_converged
         slope = stack.value_and_slope(x[open_], open_)[1]
-        before = active.copy()
+        active_before = active.copy()
         for row, k in zip(slope, open_, strict=True):
             if round_ < _ROUNDS // 2:
                 active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, row)[0] > 0
             active[k] |= rises @ x[k] < -MIN_STEP
-        open_ = open_[(active != before)[open_].any(axis=1)]
+        open_ = open_[(active != active_before)[open_].any(axis=1)]
         if not len(open_):
             break
     return x, n_iter, converged

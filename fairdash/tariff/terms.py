@@ -363,5 +363,5 @@ def blocks_of(terms: Sequence[Term]) -> list[slice]:
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]
 
 
-def is_at_least(least: float, value: Any, kind: Any = Real) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+def is_at_least(limit: float, value: Any, kind: Any = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= limit

@@ -113,7 +113,7 @@ def cross_validate(
         Function as in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
-    undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
+    undefined = undefined_in_words(dataset.sensitive, held_out, text="held-out rows of {} folds")
     if for_refit:
         candidates = [_with_steps_of_refit(model, splits, n_rows=dataset.n_rows) for model in candidates]
     seed = initial_seed(random_state, 0)
@@ -157,8 +157,8 @@ def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_
     """Return the candidate with more epochs: training on a fold then takes as many steps as on all rows."""
     # With early stopping, some rows are held out, so the model for all rows is trained on fewer rows.
     n_learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
-    fewest = min(len(split.train) for split in splits)
-    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=fewest))
+    min_rows = min(len(split.train) for split in splits)
+    return replace(candidate, settings=candidate.settings.with_steps_of(n_learned, on=min_rows))
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:

@@ -178,8 +178,8 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
         return float(np.median(column[not_missing]))
     order = np.argsort(column[not_missing], kind="stable")
     values, mass = column[not_missing][order], np.cumsum(sample_weight[not_missing][order])
-    middle = mass[-1] / 2
-    below, above = np.searchsorted(mass, middle, side="left"), np.searchsorted(mass, middle, side="right")
+    half = mass[-1] / 2
+    below, above = np.searchsorted(mass, half, side="left"), np.searchsorted(mass, half, side="right")
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)
 
 
@@ -270,10 +270,10 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
     """Return an embedding with one function: normal scores of mid-ranks, scaled to mean 0 and variance 1."""
     from scipy.special import ndtri
 
-    middle = _mid_ranks(share)
-    chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
+    mid_ranks = _mid_ranks(share)
+    chosen = np.minimum(np.searchsorted(mid_ranks, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
     knots = values[chosen]
-    heights = ndtri(middle[chosen])
+    heights = ndtri(mid_ranks[chosen])
     normal = np.interp(values, knots, heights)
     mean = share @ normal
     spread = (share @ (normal - mean) ** 2) ** 0.5

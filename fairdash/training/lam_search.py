@@ -251,8 +251,8 @@ def search_lam(
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
-    def part(before: float, width: float) -> Callable[[float], None] | None:
-        return None if progress is None else lambda done: progress(before + width * done)
+    def part(share_before: float, width: float) -> Callable[[float], None] | None:
+        return None if progress is None else lambda share_done: progress(share_before + width * share_done)
 
     frame, notes, device = _cross_validated(
         within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
@@ -260,10 +260,10 @@ def search_lam(
     lam, reached, words = choose_lam(frame, plan)
     finer = _finer_lams(frame, plan, lam, reached=reached)
     if finer:
-        more, more_notes, _ = _cross_validated(
+        refined, more_notes, _ = _cross_validated(
             within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
         )
-        frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
+        frame = pd.concat([frame, refined], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
         lam, reached, words = choose_lam(frame, plan)
     if progress is not None:

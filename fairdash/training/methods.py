@@ -307,9 +307,9 @@ def apart_in_words(method: str, n_attributes: int) -> str:
     if n_attributes <= path.together or method == STANDARD:
         return ""
     words = {1: "each sensitive attribute separately", 2: "combinations of two sensitive attributes"}
-    used = words.get(path.together, f"combinations of {path.together} sensitive attributes")
+    group = words.get(path.together, f"combinations of {path.together} sensitive attributes")
     return (
-        f"“{path.title}” uses {used}, so the price may still depend on a combination of more attributes. "
+        f"“{path.title}” uses {group}, so the price may still depend on a combination of more attributes. "
         "Audit the price along all attributes. A repair (FairPostprocessor) reduces the dependence on all "
         "attributes together."
     )

@@ -167,7 +167,7 @@ def train_models(
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
     # All stacks write their predictions into the same array; concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
-    done, is_halved = 0.0, False
+    share_done, is_halved = 0.0, False
 
     def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
         names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
@@ -176,13 +176,13 @@ def train_models(
         )
 
     def train(name: str, start: int, end: int, is_half: bool) -> None:
-        nonlocal done, is_halved
+        nonlocal share_done, is_halved
         stack = models[start:end]
         report = StackReporter(
             progress,
             method=stack[0].method,
             lams=[model.lam for model in stack],
-            before=done,
+            before=share_done,
             work=work_of(stack),
             total=work_of(models),
             device=device.name,
@@ -191,12 +191,12 @@ def train_models(
         if result is not None:
             predictions[start:end] = result["predictions"]
             parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack
-            done += work_of(stack)
+            share_done += work_of(stack)
         elif is_half or len(stack) == 1:
             raise memory_error()
         else:
-            is_halved, middle = True, start + len(stack) // 2
-            train_all([(start, middle), (middle, end)], are_halves=True)
+            is_halved, middle_index = True, start + len(stack) // 2
+            train_all([(start, middle_index), (middle_index, end)], are_halves=True)
 
     train_all(stacks)
     results = [parts[start][0] for start in sorted(parts)]

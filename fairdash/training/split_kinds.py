@@ -193,14 +193,14 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     return tuple(splits[:n_splits])
 
 
-def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Return a split whose test window starts after the share `begin` of rows, or None if a part is empty.
+def _window(time: NDArray[np.float64], start_share: float, validation_share: float) -> Split | None:
+    """Return a split whose test window starts after a share of the rows, or None if a part is empty.
 
     The test window contains the share TEST_SHARE of the rows. Rows after the window are not used.
     """
     in_order, n = np.sort(time), len(time)
-    first = in_order[round(begin * n)]
-    end = round((begin + TEST_SHARE) * n)
+    first = in_order[round(start_share * n)]
+    end = round((start_share + TEST_SHARE) * n)
     inside = (time >= first) & (time < (in_order[end] if end < n else np.inf))
     earlier = np.flatnonzero(time < first)
     if not len(earlier) or not inside.any():

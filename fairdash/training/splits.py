@@ -67,7 +67,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
 
 
 def undefined_in_words(
-    sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
+    sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, text: str
 ) -> tuple[str, ...]:
     """Describe the parts in which dependence is undefined because a sensitive column is constant.
 
@@ -75,7 +75,7 @@ def undefined_in_words(
     ----------
     parts
         Row numbers of each part.
-    of
+    text
         Description of the parts in words, such as “test rows of {} splits”.
 
     Raises
@@ -86,11 +86,11 @@ def undefined_in_words(
     constant = {str(name): constant_parts(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
         if all(len(constant[column]) == len(parts) for column in columns):
-            problem = f"the column is constant in the {of.format('all')}, so dependence on it is undefined"
+            problem = f"the column is constant in the {text.format('all')}, so dependence on it is undefined"
             hint = "Use another kind of split, or choose a column with several frequent values."
             raise DataError.of(problem, hint, column=name)
     return tuple(
-        f"“{name}” is constant in the {of.format(f'{len(where)} of {len(parts)}')} (no. "
+        f"“{name}” is constant in the {text.format(f'{len(where)} of {len(parts)}')} (no. "
         f"{', '.join(str(j + 1) for j in where)}). Means of dependence do not include these splits or folds."
         for name, where in constant.items()
         if where

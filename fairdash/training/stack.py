@@ -353,9 +353,9 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
     """Return the same number of validation rows for each split, at most :data:`ROWS_AT_ONCE`."""
-    fewest = min(min(len(row) for row in validation), ROWS_AT_ONCE)
+    min_rows = min(min(len(row) for row in validation), ROWS_AT_ONCE)
     return rows.take(
-        lambda part: torch.stack([table[row[:fewest]] for table, row in zip(part, validation, strict=True)])
+        lambda part: torch.stack([table[row[:min_rows]] for table, row in zip(part, validation, strict=True)])
     )
 
 

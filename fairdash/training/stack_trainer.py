@@ -105,14 +105,14 @@ class StackTrainer:
         """
         from fairdash.training.stack import train_stack
 
-        used = sorted({model.split for model in stack})
+        used_splits = sorted({model.split for model in stack})
         with convert_memory_errors():
-            data = self._data(stack, used)
+            data = self._data(stack, used_splits)
             trained = train_stack(
                 data,
-                [replace(model, split=used.index(model.split)) for model in stack],
+                [replace(model, split=used_splits.index(model.split)) for model in stack],
                 objective=self.objective,
-                batch_seeds=[self.batch_seeds[split] for split in used],
+                batch_seeds=[self.batch_seeds[split] for split in used_splits],
                 device=self.device,
                 on_step=report.step,
                 on_epoch=report.epoch,
@@ -182,18 +182,18 @@ class StackTrainer:
         )
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
-    def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows, encoded for each of the splits `used`; the last result is cached."""
+    def _data(self, stack: Sequence[StackedModel], used_splits: Sequence[int]) -> StackData:
+        """Return the rows, encoded for each of the splits `used_splits`; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData
 
         model_by_split = {model.split: model for model in stack}
-        key = tuple(_key_of(model_by_split[split]) for split in used)
+        key = tuple(_key_of(model_by_split[split]) for split in used_splits)
         if key in self._stacked:
             return self._stacked[key]
         self._stacked.clear()
-        rows = [self.encoded(model_by_split[split]) for split in used]
+        rows = [self.encoded(model_by_split[split]) for split in used_splits]
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
@@ -201,10 +201,10 @@ class StackTrainer:
         self._stacked[key] = StackData(
             x=torch.from_numpy(np.stack([split.x for split in rows])),
             y=torch.from_numpy(np.stack([split.y for split in rows]).astype(np.float32)[:, :, None]),
-            s=s.expand(len(used), *s.shape),
-            train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
-            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
-            weight=None if weight is None else row_weight.expand(len(used), *row_weight.shape),
+            s=s.expand(len(used_splits), *s.shape),
+            train=tuple(torch.from_numpy(self.splits[split].train) for split in used_splits),
+            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used_splits),
+            weight=None if weight is None else row_weight.expand(len(used_splits), *row_weight.shape),
         )
         return self._stacked[key]
 
@@ -267,13 +267,13 @@ def _leg(
     trainer: StackTrainer,
     stack: Sequence[StackedModel],
     report: StackReporter,
-    before: Found | None,
+    seconds_before: Found | None,
     until: int,
 ) -> Found:
     """Train one leg, from the end of the previous leg to the epoch `until`."""
     report.begin()
     try:
-        result = trainer.train(stack, report, state=before, until=until)
+        result = trainer.train(stack, report, state=seconds_before, until=until)
     except OutOfMemoryError:
         # This result is stored, so that a resumed run does not try to train the same stack again.
         return {"fits": False}

@@ -392,8 +392,8 @@ def train_sweep(
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
-    trained, *more = independent(run_step, tasks)
-    holdout = more[0] if more else None
+    trained, *other_results = independent(run_step, tasks)
+    holdout = other_results[0] if other_results else None
     if standard is not None and len(to_train) < len(models):
         trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())

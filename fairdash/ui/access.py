@@ -201,9 +201,9 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
 def _is_allowed_host(name: str) -> bool:
     if name in LOOPBACK:
         return True
-    for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
-        own = str(own).strip().lower().rstrip(".")
-        if own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])):
+    for pattern in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
+        pattern = str(pattern).strip().lower().rstrip(".")
+        if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
     return False
 

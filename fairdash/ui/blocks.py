@@ -55,23 +55,23 @@ def show_table(table: Table, keys: Keys) -> None:
         st.markdown(f"**{safe(table.title)}**")
     # Streamlit's grid needs unique column names, and does not render Markdown in headers.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
-    shown: Any
+    styled: Any
     if table.file and len(table.frame) <= MAX_ROWS:
-        shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
+        styled = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
         # Long tables contain numbers instead of texts, so that users can sort by value. Drawing numbers takes
         # ten times as long as drawing texts.
         write: dict[Any, Any] = {
-            name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
+            name: partial(table.written, str(cells)) for name, cells in zip(names, table.frame, strict=True)
         }
-        shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
+        styled = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
         # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
         # table.
         large = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
         st.table(large, hide_index=True, alt=table.title)
     else:
-        st.dataframe(shown, hide_index=True, alt=table.title)
+        st.dataframe(styled, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:

@@ -335,9 +335,9 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
         y, s = y[rows], s[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
-    counted: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
-    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **counted)
-    value = measure(DEFAULT_MEASURE, y, s, **counted)
+    test_options: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
+    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **test_options)
+    value = measure(DEFAULT_MEASURE, y, s, **test_options)
     return value, test.p_value, test.n
 
 

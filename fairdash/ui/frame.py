@@ -141,12 +141,12 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
     # Larger text makes a title of several lines higher, so the figure must be higher, too.
-    more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
-    height = 1.15 * figure.layout.height + more
+    extra_height = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
+    height = 1.15 * figure.layout.height + extra_height
     figure.update_layout(title_subtitle_font_size=text, height=height)
-    if more:
-        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * more, title_automargin=False)
-        figure.update_layout(title_y=title.y - more / height)
+    if extra_height:
+        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * extra_height, title_automargin=False)
+        figure.update_layout(title_y=title.y - extra_height / height)
     figure.update_annotations(font_size=text)
     return figure
 

@@ -94,7 +94,7 @@ def show_curve() -> None:
 
 def sentence(data: dict[str, Any], at: int) -> str:
     """State how the chosen weight λ changes the error, and the prices by age."""
-    gap, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
+    gap, gap_before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
             f"The most accurate price follows age: average prices differ by up to {gap:.0f} € between ages."
@@ -103,7 +103,7 @@ def sentence(data: dict[str, Any], at: int) -> str:
     link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
         f"At λ = {data['lam'][at]:g} average prices differ by {gap:.0f} € between ages instead of "
-        f"{before:.0f} €, {error}, and a test {link}."
+        f"{gap_before:.0f} €, {error}, and a test {link}."
     )
 
 

@@ -136,8 +136,8 @@ def finished(study: Study) -> Tables | None:
 
 def tables_so_far(study: Study) -> tuple[Tables, bool]:
     """Return the tables that a study has stored so far, and whether it is finished; don't start the study."""
-    done = finished(study)
-    return (_tables(study), False) if done is None else (done, True)
+    is_finished = finished(study)
+    return (_tables(study), False) if is_finished is None else (is_finished, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:

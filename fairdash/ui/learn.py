@@ -28,8 +28,8 @@ def show_answer() -> None:
     """Show the benchmark's findings on the default method, and the mean ranks of methods."""
     table = read_methods()
     st.markdown("\n".join(f"- {safe(sentence)}" for sentence in summary(table)))
-    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
-        ranks = mean_ranks(table, several=several)
+    for is_several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
+        ranks = mean_ranks(table, several=is_several)
         if len(ranks):
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
             st.markdown(
@@ -75,7 +75,7 @@ def show_data_set() -> None:
         "show no more dependence on the sensitive attribute than noise would."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
-    lacking = [f"{name}: {why}." for name, why in missing(table).items()]
+    lacking = [f"{name}: {text}." for name, text in missing(table).items()]
     if lacking:
         with st.expander("Methods without results on some data sets"):
             st.markdown("\n".join(f"- {safe(sentence)}" for sentence in lacking))

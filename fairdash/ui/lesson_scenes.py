@@ -423,10 +423,10 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
     points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
     edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
     # Before the guess, the pictures show only the standard model.
-    shown = [lam if answered else 0.0 for lam in lesson.payers_lams()]
+    shown_lams = [lam if answered else 0.0 for lam in lesson.payers_lams()]
     fronts = [
         payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)
-        for lam in shown
+        for lam in shown_lams
     ]
     profiles = [
         payers_age_figure(
@@ -436,7 +436,7 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
             around=around,
             theme=look,
         )
-        for lam in shown
+        for lam in shown_lams
     ]
     alt = "Average prediction by age, for the standard model and the chosen model."
     of_fronts = "Root mean squared error against HGR, one point per weight of fairness, with the noise floor."

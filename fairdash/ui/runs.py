@@ -357,20 +357,20 @@ def show_comparison(chosen: list[Run]) -> None:
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
         for letter, run in zip(string.ascii_uppercase, finished[:MAX_COMPARED], strict=False)
     ]
-    if why := differences(runs):
-        st.warning(safe(why))
+    if differences_text := differences(runs):
+        st.warning(safe(differences_text))
         return
     _show_front(runs, finished[:MAX_COMPARED])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     result = runs[0].result
-    called = {column: result.names.get(column, column) for column in result.sensitive.columns}
+    names = {column: result.names.get(column, column) for column in result.sensitive.columns}
     measures, columns = st.columns(2)
-    sensitive = next(iter(called))
-    if len(called) > 1:
+    sensitive = next(iter(names))
+    if len(names) > 1:
         sensitive = columns.selectbox(
-            "Sensitive attribute", list(called), format_func=called.__getitem__, key=KEY("sensitive")
+            "Sensitive attribute", list(names), format_func=names.__getitem__, key=KEY("sensitive")
         )
     fronts = [fronts_of(job, sensitive=sensitive)[result.objective] for job in jobs]
     shared = shared_measures(fronts)
@@ -387,15 +387,15 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
             ],
             **fronts[0].axis_of_error(unit),
             measure=measure,
-            measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
+            measure_title=f"{symbol} between {objective.audited} and {names[sensitive]}",
             subtitle=f"test rows, means over the splits; {objective.title.lower()}",
             theme=theme(),
         ),
         key=KEY("front"),
         alt=f"Test error against {symbol} for {len(runs)} runs, one line per run and method.",
     )
-    named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
-    st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))
+    run_names = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
+    st.caption("  \n".join([run_names, "Lower left is better.", *remarks(runs)]))
     table = table_of(runs, fronts, measure=measure)
     st.dataframe(table.drop(columns="Name"), hide_index=True)
     download(table, label="These figures (CSV)", name="runs-compared", key=KEY("csv"))

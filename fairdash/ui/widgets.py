@@ -137,26 +137,26 @@ def ask(container: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     table's columns, the user chooses one or several of them; None may be an option.
     """
     option = options_of(plan)[name]
-    about, kind, default = option.metadata, str(option.type), option.default
-    words = {"label": about["label"], "help": about["help"] or None, **more}
+    metadata, kind, default = option.metadata, str(option.type), option.default
+    words = {"label": metadata["label"], "help": metadata["help"] or None, **more}
     if "options" in more and kind.startswith("tuple"):
         return tuple(container.multiselect(**{"placeholder": _NONE, **words}))
     if "options" in more:
         return container.selectbox(
             **{"format_func": lambda option: _NONE if option is None else option, **words}
         )
-    if isinstance(choices := about["choices"], Mapping):
+    if isinstance(choices := metadata["choices"], Mapping):
         captions = [key.meaning for key in choices.values()]
         return container.radio(
             options=list(choices), format_func=lambda key: choices[key].title, captions=captions, **words
         )
-    if not about["within"]:
+    if not metadata["within"]:
         return str(container.text_input(max_chars=20, **words)).strip()
-    scale = 100 if about["unit"] else 1
+    scale = 100 if metadata["unit"] else 1
     number_type = int if kind.startswith("int") else float
-    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
-    begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
-    step = number_type(scale * about["step"]) if about["step"] else None
-    shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
-    given = container.number_input(**shown | words)
-    return given if given is None or scale == 1 else given / scale
+    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(metadata["within"]))
+    initial_value = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
+    step = number_type(scale * metadata["step"]) if metadata["step"] else None
+    number_options = {"min_value": low, "max_value": high, "value": initial_value, "step": step}
+    number = container.number_input(**number_options | words)
+    return number if number is None or scale == 1 else number / scale

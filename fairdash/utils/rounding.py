@@ -63,8 +63,8 @@ def varies(
     """Return a mask of the rows of a stack (..., n) that vary beyond rounding; zero weights are ignored."""
     low = high = x
     if weight is not None:
-        counted = weight > 0
-        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
+        has_weight = weight > 0
+        low, high = np.where(has_weight, x, np.inf), np.where(has_weight, x, -np.inf)
     eps = precision(x) if eps is None else eps
     return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
 

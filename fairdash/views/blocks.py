@@ -215,8 +215,8 @@ class Table:
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Cells that a document prints, as texts."""
-        shown = self.frame.head(MAX_ROWS) if self.file else self.frame
-        cells = ([self.written(str(name), cell) for cell in own] for name, own in shown.items())
+        shown_rows = self.frame.head(MAX_ROWS) if self.file else self.frame
+        cells = ([self.written(str(name), cell) for cell in column] for name, column in shown_rows.items())
         return tuple(zip(*cells, strict=True))
 
     def written(self, column: str, value: object) -> str:
@@ -237,8 +237,8 @@ class Table:
     def below(self) -> str:
         """Note below the table, which names the file with all rows."""
         left_out = self.file and len(self.frame) > MAX_ROWS
-        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
-        return f"{self.note} {more if left_out else ''}".strip()
+        text = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
+        return f"{self.note} {text if left_out else ''}".strip()
 
 
 #: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, or a table.

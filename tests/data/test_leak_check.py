@@ -156,7 +156,7 @@ def test_components_of_a_price_or_target_are_found_without_false_alarms(maker) -
     total = roles.get("price", "price" if kind == "certain" else roles["target"])
     free = [name for name in frame if name not in {*roles.values(), total}]
     least = 1 if "price" in roles else 2
-    assert set(parts_of(frame, total, free, exposure=roles.get("exposure"), least=least)) == planted
+    assert set(parts_of(frame, total, free, exposure=roles.get("exposure"), n_min=least)) == planted
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def test_the_description_of_a_sum_states_its_factor_fee_and_subtracted_columns(p
     assert found.in_words() == "“hull” is “price” minus “liability”"
     net = premiums.assign(net=(premiums["price"] / 1.19).round(2), same=premiums["price"])
     assert find_sums(net, "price", ["net"]) == ()
-    assert find_sums(net, "price", ["net"], least=1)[0].in_words() == "“price” is 1.19 times “net”"
-    assert find_sums(net, "price", ["same"], least=1)[0].in_words() == "“price” is a copy of “same”"
+    assert find_sums(net, "price", ["net"], n_min=1)[0].in_words() == "“price” is 1.19 times “net”"
+    assert find_sums(net, "price", ["same"], n_min=1)[0].in_words() == "“price” is a copy of “same”"
 
 
 def test_no_sum_is_found_when_rows_are_few_or_do_not_add_up(premiums) -> None:

@@ -224,13 +224,13 @@ def _verdict(result: Findings) -> Iterator[Block]:
 
 def _question(number: int, result: Findings) -> Iterator[Block]:
     is_answered = False
-    for question, title, (answer, *more) in answers_of(result):
+    for question, title, (answer, *further_texts) in answers_of(result):
         if question == number:
             is_answered = True
             yield from (Text(title, "heading"), answer)
             yield from (
                 block
-                for block in more
+                for block in further_texts
                 if (isinstance(block, Chart) and block.name in _DRAWN)
                 or (isinstance(block, Table) and block.name in _PRINTED)
             )

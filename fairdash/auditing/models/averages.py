@@ -247,9 +247,9 @@ def repaired(
             )
             row["error"] = error / error_of_mean
         rows.append(row)
-    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
+    prices = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
     return pd.DataFrame(rows), pd.DataFrame(
-        {columns.price: price, columns.sensitive: table.s_for_tests, **named}
+        {columns.price: price, columns.sensitive: table.s_for_tests, **prices}
     )
 
 

@@ -196,14 +196,14 @@ def _cells_of(content: bytes) -> Cells:
     return [list(map(str, frame.columns)), *cells.to_numpy().tolist()]
 
 
-def _index_of(names: list[str], wanted: tuple[str, ...]) -> int | None:
-    return next((names.index(name) for name in wanted if name in names), None)
+def _index_of(names: list[str], accepted_names: tuple[str, ...]) -> int | None:
+    return next((names.index(name) for name in accepted_names if name in names), None)
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
     """Return the column that contains a table's values, and the kind of value."""
-    for wanted, quantity in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
-        if (index := _index_of(names, wanted)) is not None:
+    for accepted, quantity in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
+        if (index := _index_of(names, accepted)) is not None:
             return index, quantity
     return None
 

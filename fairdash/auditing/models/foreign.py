@@ -202,13 +202,13 @@ def _packed(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
     for k in range(rows.shape[1]):
         cells = rows.iloc[:, k]
         is_number = is_numeric_dtype(cells) or is_bool_dtype(cells)
-        plain, levels = cells, None
+        values, levels = cells, None
         if is_number and not isinstance(cells.dtype, np.dtype):
-            plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
+            values = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
         elif not is_number:
             codes, uniques = pd.factorize(cells.astype(object))
-            plain, levels = pd.Series(codes), [str(level) for level in uniques]
-        np.save(arrays, plain.to_numpy(), allow_pickle=False)
+            values, levels = pd.Series(codes), [str(level) for level in uniques]
+        np.save(arrays, values.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
     return {name: columns, "rows": len(rows)}, arrays.getvalue()
 
@@ -231,8 +231,8 @@ def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, errors.FairdashError):
             raise
-        why = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
-        raise refused(why, "Save it again.") from error
+        text = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
+        raise refused(text, "Save it again.") from error
 
 
 def main() -> None:
@@ -253,8 +253,8 @@ def main() -> None:
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
             # The limit on CPU time ends this process if the parent process has died.
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
+            usage = resource.getrusage(resource.RUSAGE_SELF)
+            most = int(usage.ru_utime + usage.ru_stime + header["seconds"]) + 5
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             if "open" in header:

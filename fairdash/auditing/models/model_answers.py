@@ -66,8 +66,8 @@ def priced(
     checks = Checks(OptionError)
     feature_names = getattr(model, "feature_names_in_", None) if columns is None else columns
     inputs = [str(column) for column in frame.columns if column != check_column]
-    used = inputs if feature_names is None else [str(column) for column in feature_names]
-    for column in used:
+    model_columns = inputs if feature_names is None else [str(column) for column in feature_names]
+    for column in model_columns:
         text = "The model uses this column, but the table does not contain it"
         checks.require(column in frame.columns, column, text, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
@@ -85,9 +85,9 @@ def priced(
     notes: list[str] = []
     default_link: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        stated = None if columns is None else used
+        stated = None if columns is None else model_columns
         file = ForeignModel(model, columns=stated, table=inputs, output=output, link=link)
-        predict, default_link, used = file.predict, file.link, file.columns
+        predict, default_link, model_columns = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (default_link if link == "auto" else link) == "log"
     if is_log:
@@ -95,15 +95,15 @@ def priced(
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            prices = np.asarray(predict(rows[used]), dtype=float)
+            prices = np.asarray(predict(rows[model_columns]), dtype=float)
         except FairdashError:
             raise
         except Exception as error:  # A user's model may raise any error.
-            listed = ", ".join(f"“{column}”" for column in used)
+            listed = ", ".join(f"“{column}”" for column in model_columns)
             cause = next(iter(str(error).splitlines()), "")
-            why = f"The model can't price the rows ({type(error).__name__}: {cause})"
+            reason = f"The model can't price the rows ({type(error).__name__}: {cause})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
-            raise DataError.of(why, hint) from error
+            raise DataError.of(reason, hint) from error
         prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
         if is_log and prices.shape == (len(rows),):
             with np.errstate(over="ignore"):
@@ -113,7 +113,7 @@ def priced(
         return prices
 
     # The additional answer about the model changes only these columns.
-    price.columns = used  # type: ignore[attr-defined]
+    price.columns = model_columns  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
         notes.insert(0, compared(prices, frame[check_column], check_column))
@@ -128,10 +128,10 @@ def _predicts_logs(model: Any) -> bool:
     )
 
 
-def compared(prices: Array, given: pd.Series, name: str) -> str:
+def compared(prices: Array, column_prices: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
-    is_given = given.notna().to_numpy()
-    computed, stated = prices[is_given], given[is_given].to_numpy(dtype=float)
+    is_given = column_prices.notna().to_numpy()
+    computed, stated = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
     scale = max(float(np.abs(stated).mean()), 1e-300)
 
     def matches(values: Array) -> NDArray[np.bool_]:
@@ -248,8 +248,8 @@ def ask_model(
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
-        named = tables["flips"]["column"].tolist()
-        customer_tables, customer_sentence = _customer(frame, model, customer, columns=named, name=name)
+        changed = tables["flips"]["column"].tolist()
+        customer_tables, customer_sentence = _customer(frame, model, customer, columns=changed, name=name)
         tables |= customer_tables
         sentences = (*sentences, customer_sentence)
     answer = Answer(

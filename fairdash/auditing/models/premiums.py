@@ -81,7 +81,7 @@ class Fitted:
     overall: float
 
     @classmethod
-    def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
+    def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *extra: Array) -> Fitted:
         """Fit a model of y (n,) to features and additional numeric columns.
 
         Means are weighted by `weight`.
@@ -94,10 +94,10 @@ class Fitted:
                 sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
                 means[str(name)] = (sums["wy"] + prior_weight * overall) / (sums["w"] + prior_weight)
         fitted = cls(model=model, means=means, overall=overall)
-        model.fit(fitted.encode(features, *more), y, sample_weight=weight)
+        model.fit(fitted.encode(features, *extra), y, sample_weight=weight)
         return fitted
 
-    def encode(self, features: pd.DataFrame, *more: Array) -> Array:
+    def encode(self, features: pd.DataFrame, *extra: Array) -> Array:
         """Encode the features, followed by the additional columns, as an (n, k) array."""
         columns = [
             features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
@@ -105,11 +105,11 @@ class Fitted:
             else features[name].to_numpy()
             for name in map(str, features)
         ]
-        return np.column_stack([*columns, *more])
+        return np.column_stack([*columns, *extra])
 
-    def predict(self, features: pd.DataFrame, *more: Array) -> Array:
+    def predict(self, features: pd.DataFrame, *extra: Array) -> Array:
         """Predict rows, (n,)."""
-        return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
+        return np.asarray(self.model.predict(self.encode(features, *extra)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
         """Predict each row with the last column set to each of K values in turn, (n, K)."""
@@ -137,25 +137,25 @@ _MIN_ROWS_PER_STEP, _STEPS_PER_EPOCH = 256, 40
 
 
 def fit_trees(
-    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *extra: Array, random_state: int | None
 ) -> Fitted:
     """Fit boosted trees with the options `trees` to y (n,), using features and additional numeric columns."""
     seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
+    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *extra)
 
 
-def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
+def out_of_fold(table: AuditTable, y: Array, trees: Trees, *extra: Array, random_state: int | None) -> Array:
     """Predict y (n,) at each row by trees fitted on the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
-        targets, weight, *others = (values[~fold] for values in (y, table.weight, *more))
+        targets, weight, *others = (values[~fold] for values in (y, table.weight, *extra))
         fitted = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
-        predictions[fold] = fitted.predict(table.features[fold], *(values[fold] for values in more))
+        predictions[fold] = fitted.predict(table.features[fold], *(values[fold] for values in extra))
     return predictions
 
 
 def networks_out_of_fold(
-    table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
+    table: AuditTable, y: Array, *extra: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
     """Predict y (n,) out of fold by fairdash's standard networks, trained together in one batch (a stack)."""
     from fairdash.data.dataset import Dataset
@@ -172,8 +172,8 @@ def networks_out_of_fold(
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
     # Columns get generated names, because a user's column may have any name.
-    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
-        [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
+    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, extra)], axis=1).set_axis(
+        [f"x{k}" for k in range(table.features.shape[1] + len(extra))], axis=1
     )
     trained = train_models(
         Dataset(
@@ -411,7 +411,7 @@ def points(each: Estimate) -> str:
 def features_in_words(table: AuditTable) -> str:
     """Return a sentence that lists the features."""
     listed = ", ".join(f"“{name}”" for name in map(str, table.features))
-    named = (
+    features_text = (
         "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"The models of price and cost use {named}: {listed}."
+    return f"The models of price and cost use {features_text}: {listed}."

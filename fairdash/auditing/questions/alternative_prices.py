@@ -160,7 +160,7 @@ def _premiums_in_words(
 
 def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     unaware = averages[averages["premium"] == "unaware"]
-    least, most = (
+    lowest, most = (
         f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
         f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
         for row in (unaware.iloc[int(pick(unaware["value"]))] for pick in (np.argmin, np.argmax))
@@ -168,16 +168,16 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
         "averages by band cover both kinds of error, for all bands at once. By band, the average unaware "
-        f"premium ranges from {least} to {most}."
+        f"premium ranges from {lowest} to {most}."
     )
 
 
 _JACKKNIFE_GROUPS = 20
 
 
-def how_do_they_compare(data: AuditData, before: Answered) -> Part:
+def how_do_they_compare(data: AuditData, findings_so_far: Answered) -> Part:
     """Answer question 10: compare a second price, audited separately, with the first."""
-    other = before.pair
+    other = findings_so_far.pair
     assert other is not None
     assert other.pair is not None
     assert other.result is not None

@@ -120,12 +120,12 @@ def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) 
     """Return a sentence on the features through which the price depends on s, according to the surrogate."""
     if shares.empty:
         return _NO_SHARES
-    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * surrogate_uf.value)].head(
+    clear_parts = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * surrogate_uf.value)].head(
         _MAX_NAMED
     )
-    if uf.ci_low <= 0 or surrogate_uf.ci_low <= 0 or named.empty:
+    if uf.ci_low <= 0 or surrogate_uf.ci_low <= 0 or clear_parts.empty:
         return "No column contributes detectably."
-    pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
+    pairs = zip(clear_parts["feature"].tolist(), clear_parts["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / surrogate_uf.value)}" for feature, share in pairs)
     return f"In a model of the price, the link comes from these columns: {listed}."
 
@@ -169,8 +169,8 @@ def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | Non
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     if discrimination is None:
-        why = "No column explains the price." if costs.is_learned else nothing_learned(costs)
-        return f"Proxy discrimination can't be measured. {why}"
+        reason = "No column explains the price." if costs.is_learned else nothing_learned(costs)
+        return f"Proxy discrimination can't be measured. {reason}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
         f"{within(discrimination)} of the price's variance, of which the columns leave "
@@ -279,7 +279,7 @@ def drivers_of(
     )
 
 
-def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
+def shapley_values(fitted: Fitted, features: pd.DataFrame, *extra: Array) -> Array:
     """Return Shapley values, (n, p), on the scale on which the trees are additive.
 
     The Shapley values of a row add up to the row's prediction minus the mean on this scale. For trees with
@@ -293,7 +293,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
         from shap.explainers import TreeExplainer
 
     explainer = TreeExplainer(fitted.model, feature_perturbation="tree_path_dependent")
-    return np.asarray(explainer.shap_values(fitted.encode(features, *more)), dtype=float)
+    return np.asarray(explainer.shap_values(fitted.encode(features, *extra)), dtype=float)
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:

@@ -216,10 +216,10 @@ def in_words(
     points: Sequence[tuple[float, float]],
     mean: float,
     name: str,
-    called: Callable[[float], str] = "{:,.4g}".format,
+    attribute_name: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
     """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
-    low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
+    low, high = (" or ".join(dict.fromkeys(map(attribute_name, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
     gap = (

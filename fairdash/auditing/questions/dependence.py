@@ -87,10 +87,10 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     median = float(quantiles(table.price[order], table.weight[order], np.array([0.5]))[0])
     of_classes = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
     pairs = pairs_of_groups(table.price, codes, table.classes, table.weight, table.units)
-    shown = of_classes["class"][of_classes["rows"] >= MIN_SHOWN]
+    shown_classes = of_classes["class"][of_classes["rows"] >= MIN_SHOWN]
     return {
         "classes": of_classes,
-        "class_pairs": pairs[pairs["class"].isin(shown) & pairs["other"].isin(shown)],
+        "class_pairs": pairs[pairs["class"].isin(shown_classes) & pairs["other"].isin(shown_classes)],
     }
 
 
@@ -171,14 +171,14 @@ def top_price_share(
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
     """Return a sentence on the share of the highest prices along s."""
     name = table.columns.sensitive
-    most, least = (
+    most, lowest = (
         f"{table.called(point['at'])}, with {percent(point['value'])} "
         f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return (
         f"The share of rows among the highest {percent(share)} of prices is largest at “{name}” {most}, and "
-        f"smallest at {least}."
+        f"smallest at {lowest}."
     )
 
 
@@ -195,8 +195,8 @@ def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, t
         assert isinstance(gap, Gap)
         at = data.band["at"].astype(np.intp)
         rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
-        shown = cells.places.iloc[at].reset_index(drop=True)
-        frames.append(shown.assign(rows=rows[at], **data.band[["value", "low", "high"]]))
+        shown_cells = cells.places.iloc[at].reset_index(drop=True)
+        frames.append(shown_cells.assign(rows=rows[at], **data.band[["value", "low", "high"]]))
         lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
         sentences.append(
             f"Across the {len(at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
@@ -247,13 +247,13 @@ def along_probabilities(
         random_state=random_state,
     )
     is_large = all_classes["expected_rows"] >= MIN_ROWS
-    tables["class_probabilities"] = shown = all_classes[is_large].reset_index(drop=True)
+    tables["class_probabilities"] = shown_classes = all_classes[is_large].reset_index(drop=True)
     small = all_classes["class"][~is_large].tolist()
     note = f"We left out {few(small)}, with fewer than {MIN_ROWS} expected rows."
     notes = (note,) if small else ()
-    if shown.empty:
+    if shown_classes.empty:
         return tables, (sentence,), notes
-    most, mean = shown.iloc[int(shown["difference"].abs().argmax())], table.mean_price
+    most, mean = shown_classes.iloc[int(shown_classes["difference"].abs().argmax())], table.mean_price
     value, low, high, lower_bound, upper_bound, likeliest = (
         percent(most[each] / mean)
         for each in (
@@ -265,7 +265,7 @@ def along_probabilities(
             "likeliest",
         )
     )
-    more = [
+    notes_added = [
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
         f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
         "unrelated among rows of equal probability.",
@@ -273,10 +273,10 @@ def along_probabilities(
         "sampling error.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
-        more.append("These data alone therefore do not show who pays more.")
+        notes_added.append("These data alone therefore do not show who pays more.")
     if not np.isnan(most["likeliest"]):
-        more.append(
+        notes_added.append(
             f"If each row had its most likely class, the difference would be {likeliest}. This estimate may "
             "be wrong even if the assumption holds."
         )
-    return tables, (*more, sentence, "These figures do not say to which class a row belongs."), notes
+    return tables, (*notes_added, sentence, "These figures do not say to which class a row belongs."), notes

@@ -270,11 +270,11 @@ def segments(
     frame = amounts(table, groupings, random_state=random_state)
     by = pd.Series(table.sensitive).groupby(bands)
     low, high = by.min().to_numpy(), by.max().to_numpy()
-    named = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]
-    frame.insert(0, "level", [key[1] for key in named])
-    frame.insert(0, "column", [key[0] for key in named])
-    frame.insert(0, "s_high", [high[key[2]] for key in named])
-    frame.insert(0, "s_low", [low[key[2]] for key in named])
+    level_names = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]
+    frame.insert(0, "level", [key[1] for key in level_names])
+    frame.insert(0, "column", [key[0] for key in level_names])
+    frame.insert(0, "s_high", [high[key[2]] for key in level_names])
+    frame.insert(0, "s_low", [low[key[2]] for key in level_names])
     errors = (frame["per_head"] / (frame["per_head_high"] - frame["per_head"])).abs().fillna(0)
     order = np.lexsort((-errors, -frame["shown"]))[:MAX_SEGMENTS]
     return frame.iloc[order].drop(columns=["grouping", "code"]).reset_index(drop=True), len(frame)
@@ -293,8 +293,8 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in limits]
         else:
             counts = column.value_counts()
-            shown = counts.index[counts >= MIN_SHOWN]
-            frequent = sorted(shown, key=lambda level: (-counts[level], str(level)))[:_MAX_LEVELS]
+            shown_levels = counts.index[counts >= MIN_SHOWN]
+            frequent = sorted(shown_levels, key=lambda level: (-counts[level], str(level)))[:_MAX_LEVELS]
             level = pd.Index(frequent).get_indexer(column) if frequent else np.full(len(column), -1)
             labels = [f"{level:,.4g}" if is_numeric_dtype(column) else str(level) for level in frequent]
         if labels and (level >= 0).any():

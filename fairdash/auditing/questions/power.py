@@ -53,9 +53,9 @@ _BERKSON = (
 )
 
 
-def how_sure(data: AuditData, before: Answered) -> Part:
+def how_sure(data: AuditData, findings_so_far: Answered) -> Part:
     """Answer question 9: report power, missing attributes, and estimates for an attribute without error."""
-    parts = [_power(data, before), *_missing(data), _reliable(data)]
+    parts = [_power(data, findings_so_far), *_missing(data), _reliable(data)]
     return Part(
         sentences=tuple(sentence for part in parts for sentence in part.sentences),
         tables={name: table for part in parts for name, table in part.tables.items()},
@@ -64,7 +64,7 @@ def how_sure(data: AuditData, before: Answered) -> Part:
     )
 
 
-def _power(data: AuditData, before: Answered) -> Part:
+def _power(data: AuditData, findings_so_far: Answered) -> Part:
     table = [
         {
             "criterion": name,
@@ -73,11 +73,11 @@ def _power(data: AuditData, before: Answered) -> Part:
             "smallest_money": each.found.smallest,
             "rows_needed": int(each.rows_needed(data.plan)),
         }
-        for name, each in before.criteria.items()
+        for name, each in findings_so_far.criteria.items()
     ]
     # If the factors determine s, the primary criterion has no estimate, so independence takes its place.
-    name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
-    first = before.criteria[name]
+    name = data.plan.criterion if data.plan.criterion in findings_so_far.criteria else "independence"
+    first = findings_so_far.criteria[name]
     n, needed = first.table.n, first.rows_needed(data.plan)
     rows = counted(n, "row")
     if first.table.columns.groups is not None:

@@ -163,8 +163,8 @@ def _residualise(y: Array, s: Array, share: Array) -> Array:
     return y - s * (float(share @ (s * y)) / square if square > 0 else 0.0)
 
 
-def _partial_r2(before: Array, after: Array, share: Array) -> float:
-    square = float(share @ before**2)
+def _partial_r2(r2_before: Array, after: Array, share: Array) -> float:
+    square = float(share @ r2_before**2)
     return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 
 

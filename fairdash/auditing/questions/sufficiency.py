@@ -187,10 +187,10 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
     Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
-    bands, fewest = np.sqrt(table.n / _ROWS_PER_CELL), 2
+    bands, min_bands = np.sqrt(table.n / _ROWS_PER_CELL), 2
     if classes > 2:
-        bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
-    bands = int(np.clip(bands, fewest, _MAX_BANDS))
+        bands, min_bands = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
+    bands = int(np.clip(bands, min_bands, _MAX_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 
@@ -236,12 +236,12 @@ def _surface(
     covariance = (unit_errors.T @ unit_errors).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-    shown = rows >= MIN_SHOWN
-    share = frame["share"].to_numpy()[shown]
+    dense = rows >= MIN_SHOWN
+    share = frame["share"].to_numpy()[dense]
     fields_of_test = _rms_of_means(
-        b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
+        b[dense], covariance[np.ix_(dense, dense)], share / share.sum(), delta, random_state=random_state
     )
-    return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
+    return Surface(**fields_of_test, cells=frame[dense].reset_index(drop=True))
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:

@@ -122,8 +122,8 @@ def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], y_position: int, the
         }
     )
     if way := published_way(REGISTRY[id]):
-        named = f"{short_name(id)}, {way}"
-        rows.diamonds.append({"x": row.get("published", math.nan), "y": y_position, "title": named})
+        bar_name = f"{short_name(id)}, {way}"
+        rows.diamonds.append({"x": row.get("published", math.nan), "y": y_position, "title": bar_name})
 
 
 def _heading(group: Group, y_position: int, theme: Theme) -> dict[str, Any]:
@@ -234,15 +234,15 @@ def along_rho_figure(
         points = estimates[(estimates["id"] == id) & (estimates["mean"] <= TOP)]
         if points.empty:
             continue
-        mark, name, reach = mark_of(id, theme), estimate_name(id), points[["min", "max"]]
+        mark, name, x_limits = mark_of(id, theme), estimate_name(id), points[["min", "max"]]
         means = mark.line(
             points["rho"],
             points["mean"],
             name=name,
             size=8,
             width=1.5,
-            error_y=limits(points["mean"], *reach.to_numpy().T, colour=mark.colour, thickness=1, width=0),
-            customdata=reach.to_numpy(),
+            error_y=limits(points["mean"], *x_limits.to_numpy().T, colour=mark.colour, thickness=1, width=0),
+            customdata=x_limits.to_numpy(),
             hover=f"<b>{name}</b> at ρ = %{{x:.2f}}: %{{y:.3f}}"
             "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f}",
         )
@@ -283,11 +283,11 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
         figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **look))
     names = "<br>".join(coloured(name, colour) for name, _, colour, *_ in lines)
     marks = f"{crossing:.3f}: the dashed line crosses χ²<br>{printed:.3f}: threshold t as printed"
-    beside = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}
+    label_anchor = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}
     key = corner_note(names, x=0.02, y=0.98, colour=theme.text)
     markers = ((printed, theme.quiet), (crossing, theme.text))
     return figure.update_layout(
-        annotations=[key, corner_note(marks, colour=theme.text) | beside],
+        annotations=[key, corner_note(marks, colour=theme.text) | label_anchor],
         shapes=[line_up(at, top=0.62, colour=colour) for at, colour in markers],
         xaxis={"range": [0, 1.5]},
         yaxis={"range": [0, 1.5]},

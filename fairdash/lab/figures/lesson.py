@@ -76,7 +76,7 @@ def _picture(
     words: tuple[str, str, str, str],
     traces: Sequence[dict[str, Any]],
     *,
-    across: Sequence[float],
+    x_axis: Sequence[float],
     up: Sequence[float],
     theme: Theme,
     ticks: dict[str, Any] | None = None,
@@ -88,7 +88,7 @@ def _picture(
     ----------
     words
         Title, subtitle and titles of both axes.
-    across, up
+    x_axis, up
         Ranges of the horizontal and the vertical axis.
     ticks
         Ticks of the horizontal axis.
@@ -96,7 +96,7 @@ def _picture(
     frame = _frame(*words, theme)
     # Convert the axes to plain values, because the browser receives them as JSON.
     axes = {
-        "xaxis": frame["xaxis"] | {"range": [float(end) for end in across]} | (ticks or {}),
+        "xaxis": frame["xaxis"] | {"range": [float(end) for end in x_axis]} | (ticks or {}),
         "yaxis": frame["yaxis"] | {"range": [float(end) for end in up]},
     }
     return figure_of(traces, frame | axes | layout)
@@ -142,7 +142,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     return _picture(
         ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
-        across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
+        x_axis=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
         ticks={"type": "log", "tickvals": x.tolist(), "ticktext": names},
         annotations=_legend([*lines, *shuffled], theme),
@@ -166,7 +166,7 @@ def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
             line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
             dots(x[: len(PEOPLE)].round(3), y[: len(PEOPLE)].round(3), name="Ada and Ben", **people),
         ],
-        across=[-3.2, 3.2],
+        x_axis=[-3.2, 3.2],
         up=[-3.2, 3.2],
         annotations=[
             note(name, x=float(a), y=float(b), yshift=20, colour=theme.text, size=_SIZE, bgcolor=theme.veil)
@@ -213,7 +213,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
             "Price (€)",
         ),
         traces,
-        across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
+        x_axis=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
         # g is averaged over fifteenths of the rows. The mean of such a group of standardised values is at
         # most √14, so this axis contains all of g.
         up=[110, 345],
@@ -258,18 +258,20 @@ def duel_path_figure(
     steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol in lines:
         later, past = (states[column].where(mask).to_numpy() for mask in (is_past | answered, is_past))
-        now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
+        current_point: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
             line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
             line(steps, past, name=name, colour=colour, width=3),
-            dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
+            dots(
+                steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **current_point
+            ),
         ]
     # Draw the mark in every frame, because the animation can only move traces that exist in all frames.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
         traces,
-        across=[-10, int(steps.max()) + 10],
+        x_axis=[-10, int(steps.max()) + 10],
         up=[-0.65, 2.05],
         annotations=_legend(lines, theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
@@ -293,11 +295,11 @@ def payers_front_figure(
     around
         Points of all weights, which the axes must include.
     """
-    across, up = (
+    x_values, up = (
         _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
         for name in ("hgr", "rmse")
     )
-    left = min(across[0], -0.02)
+    left = min(x_values[0], -0.02)
     bars: Values = {
         f"error_{axis}": errors(points[f"{name}_se"], colour=theme.quiet, thickness=1, width=0)
         for axis, name in (("x", "hgr"), ("y", "rmse"))
@@ -315,13 +317,13 @@ def payers_front_figure(
         words: Values = {"text": [f"{weight:g}" for weight in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
         traces.append(line(rows["hgr"], heights, name=name, **look, **words, **options))
-    beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
+    label_anchor = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
     return _picture(
         ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
         traces,
-        across=[left, across[1]],
+        x_axis=[left, x_values[1]],
         up=up,
-        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | beside],
+        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | label_anchor],
         shapes=[floor_rect(left, edge, theme)],
         theme=theme,
     )
@@ -374,7 +376,7 @@ def payers_age_figure(
     return _picture(
         words,
         traces,
-        across=[standard["age"].min() - 1, standard["age"].max() + 1],
+        x_axis=[standard["age"].min() - 1, standard["age"].max() + 1],
         up=_range_including(around[column], around[column]),
         shapes=shapes,
         annotations=_names_of_people(theme),

@@ -100,10 +100,10 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     figure.update_layout(
         xaxis=axis | {"range": [0, 8]}, yaxis=axis | {"range": [10.4, 0.0]}, shapes=shapes, annotations=notes
     )
-    across, up, *_ = zip(*_BOXES.values(), strict=True)
+    x_values, up, *_ = zip(*_BOXES.values(), strict=True)
     look: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
     meanings = [_MEANINGS[name] for name in _BOXES]
-    return figure.add_trace(dots(across, up, customdata=meanings, hover="%{customdata}", **look))
+    return figure.add_trace(dots(x_values, up, customdata=meanings, hover="%{customdata}", **look))
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
@@ -241,17 +241,17 @@ def dots_figure(
         ]
     )
     right = float(table[["paper", "ours", "floor_q95"]].max().max())
-    across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
+    x_axis: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
         labels = ["≤ 0.001", *(f"{power:g}" for power in powers[1:])]
-        across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
+        x_axis = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",
         showlegend=True,
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
         margin={"b": _LEGEND},
-        xaxis=across,
+        xaxis=x_axis,
         yaxis={
             "autorange": "reversed",
             "tickvals": list(ticks.values()),

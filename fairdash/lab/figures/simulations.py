@@ -60,10 +60,10 @@ class Mark:
     symbol: str
     dash: str
 
-    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
-        """Return a line with markers; `more` has the options of :func:`fairdash.views.figures.parts.line`."""
+    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **style: Any) -> dict[str, Any]:
+        """Return a line with markers; `style` has options of :func:`fairdash.views.figures.parts.line`."""
         look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
-        return line(x, y, **look | more)
+        return line(x, y, **look | style)
 
     def before(self, text: str) -> str:
         """Return text preceded by the estimator's marker in its colour."""
@@ -100,9 +100,9 @@ def coloured(text: str, colour: str, glyph: str = "●") -> str:
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
-def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
+def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **options: Any) -> dict[str, Any]:
     """Return the line of the exact value, to be drawn below the estimates."""
-    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
+    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **options)
 
 
 def scatter_figure(
@@ -131,9 +131,9 @@ def scatter_figure(
     look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
     rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
-    beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
+    label_anchor = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
     name = coloured(curve_name, REFERENCE)
-    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | beside)
+    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | label_anchor)
 
 
 def curves_figure(
@@ -141,7 +141,7 @@ def curves_figure(
     exact: tuple[Array, Array],
     *,
     function: str,
-    reach: tuple[float, float],
+    x_limits: tuple[float, float],
     log: bool = False,
     subtitle: str,
     theme: Theme,
@@ -157,7 +157,7 @@ def curves_figure(
         Points of the exact transformation.
     function
         Function to draw, "f" or "g".
-    reach
+    x_limits
         Lowest and highest value of U or V among the rows; the learned functions end at these values.
     log
         Whether the axis of U or V is logarithmic; all values must then be above 0.
@@ -177,15 +177,15 @@ def curves_figure(
         figure.add_trace(line(points["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
-    inside = y[(x >= reach[0]) & (x <= reach[1])]
+    inside = y[(x >= x_limits[0]) & (x <= x_limits[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     height = max(high - low, 2.0)
     # The exact curve determines the range of the axis, because a spline may have extreme values at the last
     # rows. The names are above the plot.
-    across: dict[str, Any] = {"range": reach}
+    x_axis: dict[str, Any] = {"range": x_limits}
     if log:
-        across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
-    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * height, high + 0.3 * height]})
+        x_axis = {"range": [math.log10(end) for end in x_limits], "type": "log", "dtick": 1}
+    return figure.update_layout(xaxis=x_axis, yaxis={"range": [low - 0.15 * height, high + 0.3 * height]})
 
 
 def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
@@ -276,8 +276,8 @@ def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Them
     y_position, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
         y_position = min(y, y_position - 24 / _TALL)
-        beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
-        notes.append(note(label, x=1.0, y=y_position, colour=theme.text) | beside)
+        label_anchor = {"xref": "paper", "xanchor": "left", "xshift": 6}
+        notes.append(note(label, x=1.0, y=y_position, colour=theme.text) | label_anchor)
     widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
     figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
 
@@ -309,8 +309,8 @@ def fig2_figure(
         row, column = divmod(k, 2)
         x_domain, y_domain = ([0.0, 0.46], [0.54, 1.0])[column], ([0.54, 0.88], [0.05, 0.39])[row]
         title = {"text": "Noise σ" if row else "", "standoff": 2}
-        across = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
-        figure.layout[f"xaxis{number}"] = base | across
+        x_axis = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
+        figure.layout[f"xaxis{number}"] = base | x_axis
         y_title = {"text": "", "standoff": 2}
         figure.layout[f"yaxis{number}"] = (
             y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | up
@@ -379,8 +379,8 @@ def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], the
     used_places: list[tuple[float, float]] = []
     for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
         level = y
-        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in used_places):
+        while any(abs(x - other) < 1e-9 and abs(level - used_level) < 6 for other, used_level in used_places):
             level -= 6
         used_places.append((x, level))
-        beside = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
-        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | beside)
+        label_anchor = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
+        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | label_anchor)

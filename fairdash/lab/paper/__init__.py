@@ -63,10 +63,10 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
     For a method that the paper does not contain, return the row of the paper's Fair HGR NN.
     """
     table = table1()
-    named = method if method in METHODS else "hgr_nn"
+    method_id = method if method in METHODS else "hgr_nn"
     rows = table[
         (table["dataset"] == STANDS_FOR.get(dataset, dataset))
-        & (table["method"] == named)
+        & (table["method"] == method_id)
         & (table["objective"] == objective)
     ]
     return rows.iloc[0]

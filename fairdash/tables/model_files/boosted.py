@@ -119,13 +119,13 @@ class LightGBMModel(_Boosted):
         )
         inputs = []
         for k, name in enumerate(names):
-            used = sorted(set(codes[k]) - {-1})
-            if self._is_open or not used:
+            used_codes = sorted(set(codes[k]) - {-1})
+            if self._is_open or not used_codes:
                 inputs.append(Input(name))
             elif k in levels_by_column:
                 inputs.append(coded(name, levels_by_column[k]))
             else:
-                inputs.append(Input(name, tuple(map(str, used)), tuple(map(float, used))))
+                inputs.append(Input(name, tuple(map(str, used_codes)), tuple(map(float, used_codes))))
         self.inputs = tuple(inputs)
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
@@ -145,7 +145,9 @@ class LightGBMModel(_Boosted):
         texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
         settings: list[tuple[int, ...]] = [()]
         for levels in self._lists:
-            fits = [k for k, own in enumerate(cells) if own & {*levels} and (k in texts or own <= {*levels})]
+            fits = [
+                k for k, seen in enumerate(cells) if seen & {*levels} and (k in texts or seen <= {*levels})
+            ]
             settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
         settings = [names for names in settings if {*names} >= texts | self._coded]
         if len(settings) != 1:
@@ -178,18 +180,18 @@ class XGBoostModel(_Boosted):
             hint = "Save it again with save_model under a name that ends with .json or .ubj."
             raise refused(f"XGBoost can't read it ({cause(error)})", hint) from error
         learner, self._data = dump["learner"], xgboost.DMatrix
-        objective, about = learner["objective"]["name"], learner["learner_model_param"]
+        objective, parameters = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
         names, types = self._booster.feature_names, self._booster.feature_types
-        count = int(about["num_feature"])
+        count = int(parameters["num_feature"])
         names = names or [f"f{k}" for k in range(count)]
         self._types = types or ["float"] * count
         cats = trees.get("cats", {}).get("enc", [])
         levels = [_levels_of(cat) for cat in cats] or [()] * count
         self.inputs = tuple(
-            coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
+            coded(name, labels) if labels else Input(name) for name, labels in zip(names, levels, strict=True)
         )
-        self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
+        self._name_outputs(max(int(parameters["num_class"]), int(parameters.get("num_target", 1))))
         splits = [
             (np.array(tree["split_indices"])[inner], np.array(tree["default_left"])[inner])
             for tree in trees.get("trees", [])
@@ -210,7 +212,7 @@ class XGBoostModel(_Boosted):
                 f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as by "
                 "XGBRegressor. xgboost.Booster uses all rounds.",
             )
-        base = [float(number) for number in str(about["base_score"]).strip("[]").split(",")]
+        base = [float(number) for number in str(parameters["base_score"]).strip("[]").split(",")]
         # XGBoost stores a custom objective under the name of the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
@@ -289,7 +291,7 @@ class CatBoostModel(_Boosted):
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices (n,), or the K outputs of each row (n, K)."""
-        frame = pd.DataFrame({field.name: own for field, own in zip(self.inputs, values, strict=True)})
+        frame = pd.DataFrame({field.name: cells for field, cells in zip(self.inputs, values, strict=True)})
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
         except self._error as error:

@@ -56,14 +56,14 @@ class LinearModel(NamedModel):
         """Names of the inputs for which a term names a level."""
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
-    def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Set the inputs to the columns in the terms, with the levels from the terms and from `more`."""
-        used: dict[str, list[str]] = {}
+    def take_inputs(self, extra: Mapping[str, Sequence[str]]) -> None:
+        """Set the inputs to the columns in the terms, with the levels from the terms and from `extra`."""
+        levels_by_column: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
-            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+            levels_by_column.setdefault(name, []).extend([value] if isinstance(value, str) else [])
         self.inputs = tuple(
-            coded(name, tuple(dict.fromkeys((*own, *more.get(name, ()))))) if own else Input(name)
-            for name, own in used.items()
+            coded(name, tuple(dict.fromkeys((*levels, *extra.get(name, ()))))) if levels else Input(name)
+            for name, levels in levels_by_column.items()
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
@@ -106,19 +106,19 @@ class CoefficientTable(LinearModel):
         "Whether further terms are stored elsewhere, as the smooth terms of mgcv are.",
     )
 
-    def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
+    def __init__(self, coefficients: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
             raise refused("it lists coefficients without a link", NAME_LINK)
-        if is_relative and min(value for _, value in named) <= 0:
+        if is_relative and min(value for _, value in coefficients) <= 0:
             raise refused("some of its relativities are not above 0", "Correct these cells.")
-        self._named, self.is_price = named, is_relative
+        self._named, self.is_price = coefficients, is_relative
         self.undo = np.exp if is_relative else np.asarray
         self.response = (
             "the price: base × relativities" if is_relative
             else "the sum of coefficients, on the scale of the link"
         )  # fmt: skip
-        self.size = counted(len(named), "term")
-        self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
+        self.size = counted(len(coefficients), "term")
+        self.inputs = tuple(Input(name, form="term") for name, _ in coefficients if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find each term's column: the longest column name that begins the term. The rest is the level."""

@@ -72,9 +72,9 @@ def content_of(source: bytes | str | PathLike[str]) -> bytes:
     return source
 
 
-def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
+def refused(reason: str, hint: str = _NO_PICKLE) -> StorageError:
     """Return the error for a model's file that fairdash can't use."""
-    return StorageError.of(f"The model's file is refused: {why}", hint)
+    return StorageError.of(f"The model's file is refused: {reason}", hint)
 
 
 def kind_of(content: bytes) -> str:
@@ -88,29 +88,29 @@ def kind_of(content: bytes) -> str:
     for start, format_name, hint in _OTHER_FILES:
         if content.startswith(start):
             raise refused(format_name, hint)
-    begin = content[:100_000].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if begin.startswith((b"tree\n", b"tree\r\n")):
+    head = content[:100_000].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith((b"tree\n", b"tree\r\n")):
         return "lightgbm"
-    if begin.startswith(b"CBM1") or (begin.startswith(b"{") and b'"oblivious_trees"' in content):
+    if head.startswith(b"CBM1") or (head.startswith(b"{") and b'"oblivious_trees"' in content):
         return "catboost"
-    if begin.startswith(b"{"):
-        if b"learner" in begin[:1_000]:
+    if head.startswith(b"{"):
+        if b"learner" in head[:1_000]:
             return "xgboost"
         hint = "Save the model with save_model of its library."
         raise refused("it is JSON that neither XGBoost nor CatBoost wrote", hint)
-    if begin.startswith(b"<"):
-        if b"<PMML" in begin[:5_000] and b"<!DOCTYPE" not in begin[:5_000]:
+    if head.startswith(b"<"):
+        if b"<PMML" in head[:5_000] and b"<!DOCTYPE" not in head[:5_000]:
             return "pmml"
         raise refused(
             "it is XML, but not a PMML file without a document type", "Export the model as PMML or ONNX."
         )
-    if begin.startswith(b"PK\x03\x04"):
+    if head.startswith(b"PK\x03\x04"):
         if b"xl/workbook" in content:
             return "factors"
         if b"model.ini" in content:
             raise refused("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
         raise refused("it is a zip archive, but not a workbook", "Unpack it.")
-    is_text = b"\x00" not in begin and begin.count(b"\n") > 1 and re.search(rb"[,;\t]", begin)
+    is_text = b"\x00" not in head and head.count(b"\n") > 1 and re.search(rb"[,;\t]", head)
     return "factors" if is_text else "onnx"
 
 
@@ -270,8 +270,8 @@ class NamedModel:
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
                     "List the columns in the order of the model's inputs.",
                 )
-            named = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
-            self.remarks += (f"The file {named}. These columns are used as inputs, in this order: {listed}.",)
+            text = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
+            self.remarks += (f"The file {text}. These columns are used as inputs, in this order: {listed}.",)
         self.choose(output)
 
     def choose(self, output: str | None) -> None:

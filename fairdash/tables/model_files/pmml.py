@@ -148,8 +148,8 @@ class PmmlModel(LinearModel):
         levels_of = {}
         for element in root.iter("DataField"):
             name = element.get("name", "")
-            valid = [one for one in element.iter("Value") if one.get("property", "valid") == "valid"]
-            levels_of[name] = [one.get("value", "") for one in valid]
+            valid = [item for item in element.iter("Value") if item.get("property", "valid") == "valid"]
+            levels_of[name] = [element.get("value", "") for element in valid]
             if not valid and name in self.with_levels:
                 self.open += (
                     f"Which level of “{name}” is the base level, because the file lists no levels.",

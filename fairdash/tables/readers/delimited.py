@@ -85,12 +85,12 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
-        plain, note = eurostat_as_tabs(text.read())
+        text_table, note = eurostat_as_tabs(text.read())
         encoding_and_delimiter, delimiter, remarks, content, encoding = (
             (encoding, "\t"),
             "\t",
             [note],
-            plain.encode(),
+            text_table.encode(),
             "utf-8",
         )
     elif agreeing < _MIN_AGREEING or delimiter == " ":
@@ -106,7 +106,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     # The number of cells in the header is at most the number of delimiters in the first lines (which include
     # titles) plus one.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
-    check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
+    check_shape(max(content.count(b"\n"), content.count(b"\r")), width, subject="about ")
 
     row, keep = options.header_row, options.keep_below
     table_cells = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
@@ -223,18 +223,18 @@ def cut_plain(
     first = next(records, None)
     if first is None:
         return None
-    begin, end, lines_below = first[0] - 1, len(ends), list[int]()
+    first_row, end, lines_below = first[0] - 1, len(ends), list[int]()
     if not keep_below:
-        checked = max(begin, end - ROWS_BELOW)
+        checked = max(first_row, end - ROWS_BELOW)
         text_at_end = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
         last_records = [(line + checked, row) for line, row in _records(text_at_end, delimiter)]
         end = checked + len(list(_without_rows_below(iter(last_records), lines_below)))
     # A line is empty if its first character is a line end.
-    kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
-    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
+    kinds = np.frombuffer(content, dtype=np.uint8)[starts[first_row:end]]
+    filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + first_row
     if not len(filled_lines):
         return None
-    body = memoryview(content)[starts[begin] : ends[end - 1]]
+    body = memoryview(content)[starts[first_row] : ends[end - 1]]
     names = [str(k) for k in range(len(header))]
     try:
         table = arrow_csv.read_csv(
@@ -248,7 +248,7 @@ def cut_plain(
     if len(table) != len(filled_lines):
         return None
     tell(f"{len(table):,} rows so far")
-    n_empty += end - begin - len(filled_lines)
+    n_empty += end - first_row - len(filled_lines)
     return header, table.columns, filled_lines + 1, [*notes, *_said_of_lines(lines_below, n_empty)]
 
 

@@ -46,12 +46,12 @@ def check_file(size: int, begins: bytes) -> None:
         )
 
 
-def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
+def check_shape(rows: int, columns: int, *, subject: str = "", most: int | None = None) -> None:
     """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
-    about
+    subject
         Word that precedes the numbers if they are estimates.
     most
         Maximum number of cells; by default MAX_CELLS.
@@ -63,9 +63,9 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     """
     most = MAX_CELLS if most is None else most
     if columns > MAX_COLUMNS:
-        raise too_large(f"the table has {about}{columns:,} columns, more than {MAX_COLUMNS:,}")
+        raise too_large(f"the table has {subject}{columns:,} columns, more than {MAX_COLUMNS:,}")
     if not 0 <= rows * columns <= most:
-        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
+        raise too_large(f"the table has {subject}{rows * columns:,} cells, more than {most:,}")
 
 
 def check_memory(rows: int, columns: int) -> None:

@@ -112,8 +112,8 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
         (missing, "Codes that the file declares as missing become missing cells"),
     ):
         if names:
-            shown = ", ".join(f"“{name}”" for name in names[:3])
-            texts.append(f"{kind}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
+            examples = ", ".join(f"“{name}”" for name in names[:3])
+            texts.append(f"{kind}: {examples}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
     frame.to_parquet(target, index=False)
     return texts + notes
 
@@ -122,9 +122,9 @@ def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[st
     """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
-    shown = ", ".join(f".{letter}" for letter in sorted(letters)[:5])
+    examples = ", ".join(f".{letter}" for letter in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
-    notes.append(f"“{values.name}”: {count} with a code for a missing value ({shown}) {verb} missing.")
+    notes.append(f"“{values.name}”: {count} with a code for a missing value ({examples}) {verb} missing.")
     uncoded = values.mask(coded)
     if all(hasattr(value, "year") for value in uncoded.dropna()):
         return pd.to_datetime(uncoded) if uncoded.notna().any() else uncoded.astype(float)
@@ -155,9 +155,9 @@ def _with_labels(
         if not is_number and level in labels
     ]
     if others:
-        shown = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"
+        examples = f"{', '.join(others[:5])}{f' and {len(others) - 5:,} more' if len(others) > 5 else ''}"
         notes.append(
-            f"“{name}” contains numbers with a label: {shown}. If a label says that the value is "
+            f"“{name}” contains numbers with a label: {examples}. If a label says that the value is "
             "unknown, add its number to the marks of missing cells (--missing)."
         )
     return values

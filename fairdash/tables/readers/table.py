@@ -107,8 +107,8 @@ class TableBuilder:
         is_inexact[~missing] = ((present >= FIRST_INEXACT) | (present <= -FIRST_INEXACT)).to_numpy(dtype=bool)
         if is_inexact.any():
             texts = numbers.astype("string").astype(object).where(~missing, None)
-            why = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
-            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
+            reason = f"whole numbers are too large for an exact float ({self.places(is_inexact)})"
+            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {reason}.")
         elif missing.any():
             self.add(name, numbers.to_numpy(float, na_value=np.nan))
         else:
@@ -162,10 +162,10 @@ class TableBuilder:
                     "To keep it, give it a name."
                 )
 
-    def leave_out(self, names: Sequence[str], why: str) -> None:
+    def leave_out(self, names: Sequence[str], reason: str) -> None:
         """Add a note on the columns that are not read, if there are any."""
         if names:
-            self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
+            self.notes.append(f"{counted(len(names), 'column')} not read: {reason} ({few(names)}).")
 
     def finish(
         self,
@@ -409,8 +409,8 @@ def said_above(line: int, n_above: int) -> str:
 def said_below(lines: Sequence[int]) -> str:
     """Return a sentence on the rows below the table that are left out."""
     where = ", ".join(str(line) for line in lines)
-    one = len(lines) == 1
+    single = len(lines) == 1
     return (
-        f"{'A row' if one else f'{len(lines)} rows'} below the table {'is' if one else 'are'} left out as a "
-        f"total or a note ({'line' if one else 'lines'} {where})."
+        f"{'A row' if single else f'{len(lines)} rows'} below the table {'is' if single else 'are'} left out as "
+        f"a total or a note ({'line' if single else 'lines'} {where})."
     )

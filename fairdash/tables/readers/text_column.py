@@ -212,9 +212,9 @@ class TextColumn:
         if not (chosen or self.is_money or is_shown_by_cells):
             return False
         separators = "points" if other == "." else "commas"
-        why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
+        reason = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
         locations = self._places(grouped)
-        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({locations})."
+        note = f"“{self.name}” is read with {separators} as thousands separators, {reason} ({locations})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -274,8 +274,8 @@ class TextColumn:
         if self.unit:
             self._table.units[self.name] = self.unit
 
-    def _add_identifier(self, why: str, which: np.ndarray) -> None:
-        note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
+    def _add_identifier(self, reason: str, which: np.ndarray) -> None:
+        note = f"“{self.name}” stays text, as an identifier: {reason} ({self._places(which)})."
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
@@ -323,29 +323,29 @@ class TextColumn:
         thousands = self._matches(grammar.THOUSANDS) & ~numbers
         others = ~self.is_missing & ~numbers & ~thousands
         mark = self._trimmed[int(np.flatnonzero(others)[0])] if others.sum() == 1 else ""
-        why = ""
+        reason = ""
         if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
-            why = (
+            reason = (
                 f"it contains “{mark}” in {self._places(others)}, and numbers elsewhere. Convert this "
                 f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
             )
         elif thousands.any() and self.all_known(numbers, thousands):
-            why = (
+            reason = (
                 f"its numbers have a thousands separator ({self._places(thousands)}). "
                 "Remove it in the file to use them as numbers"
             )
         elif notes or self._count(numbers) < self.n_known / 2:
             pass
         elif self.all_known(numbers):
-            why = (
+            reason = (
                 "its decimal marks differ from each other or from the chosen mark "
                 f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
             )
         else:
             others = ~self.is_missing & ~numbers
-            why = f"most of its cells are numbers, but some are not ({self._places(others)})"
-        if why:
-            notes.append(f"“{self.name}” stays text: {why}.")
+            reason = f"most of its cells are numbers, but some are not ({self._places(others)})"
+        if reason:
+            notes.append(f"“{self.name}” stays text: {reason}.")
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:

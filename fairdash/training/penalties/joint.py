@@ -46,7 +46,7 @@ class JointDistancePenalty(BasePenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return features of each attribute, and products of features of several attributes."""
-        return _encoded(s, train, weight, together=False)
+        return _encoded(s, train, weight, joint=False)
 
     @staticmethod
     def values_per_row(settings: TrainingSettings) -> float:  # noqa: ARG004
@@ -73,17 +73,17 @@ class ConcatenatedDistancePenalty(JointDistancePenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return features of the vector of all attributes."""
-        return _encoded(s, train, weight, together=True)
+        return _encoded(s, train, weight, joint=True)
 
 
-def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, together: bool) -> Tensor:
+def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, joint: bool) -> Tensor:
     features = []
     for j, chosen in enumerate(train):
         rows = chosen.cpu().numpy()
         mass = np.ones(len(rows)) if weight is None else weight[j, chosen, 0].double().cpu().numpy()
         columns = s[j].double().cpu().numpy().T
-        attributes = scaled(columns, rows, mass, together=together, eps=precision(s))
-        most = _FEATURES if together else _OF_ONE
+        attributes = scaled(columns, rows, mass, together=joint, eps=precision(s))
+        most = _FEATURES if joint else _OF_ONE
         features.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
     width = max(x.shape[1] for x in features)
     return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in features])).to(s)

@@ -407,9 +407,9 @@ class _LocalSmoother:
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
         """Return a slice of the rows near a node, and their weights in averages around the node."""
-        reach = _MAX_DISTANCE * self.bandwidth
-        start = int(np.searchsorted(self.rank, node - reach, side="left"))
-        stop = int(np.searchsorted(self.rank, node + reach, side="right"))
+        max_distance = _MAX_DISTANCE * self.bandwidth
+        start = int(np.searchsorted(self.rank, node - max_distance, side="left"))
+        stop = int(np.searchsorted(self.rank, node + max_distance, side="right"))
         distance = (self.rank[start:stop] - node) / self.bandwidth
         return slice(start, stop), self.weight[start:stop] * np.exp(-0.5 * distance**2)
 
@@ -436,8 +436,8 @@ def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> 
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)
     while (open_ := low < high).any():
-        middle = (low + high) // 2
-        is_counted = compare(quantile(np.minimum(middle, N_LEVELS - 1)), shape)
-        low = np.where(open_ & is_counted, middle + 1, low)
-        high = np.where(open_ & ~is_counted, middle, high)
+        midpoint = (low + high) // 2
+        is_counted = compare(quantile(np.minimum(midpoint, N_LEVELS - 1)), shape)
+        low = np.where(open_ & is_counted, midpoint + 1, low)
+        high = np.where(open_ & ~is_counted, midpoint, high)
     return low

@@ -63,8 +63,8 @@ def sensitive_nodes(
     weight = weights(sample_weight, len(sensitive))
     if max_nodes < 1:
         raise fault("max_nodes", "The number of nodes is below 1", "Give at least 1.")
-    counted = weight > 0
-    sensitive, weight = sensitive[counted], weight[counted]
+    has_weight = weight > 0
+    sensitive, weight = sensitive[has_weight], weight[has_weight]
     distinct, group = np.unique(sensitive, return_inverse=True)
     if len(distinct) > max_nodes:
         slots = np.floor(mid_ranks(sensitive, weight) * max_nodes)

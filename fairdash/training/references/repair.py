@@ -174,14 +174,14 @@ def fit_repair(
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
-    used, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
+    weighted, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
     fitted, repaired = Repair(of_errors=y is not None), price
-    class_cells = Cells.fit(used, class_columns)
-    across_cells = [None] if len(np.unique(class_cells.of(used))) > 1 else []
+    class_cells = Cells.fit(weighted, class_columns)
+    across_cells = [None] if len(np.unique(class_cells.of(weighted))) > 1 else []
     for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
         values = repaired if y is None else repaired - np.asarray(y, dtype=float)
         others = [k for k in numbers if k != column]
-        cells = class_cells if column is None or not others else Cells.fit(used, class_columns, others)
+        cells = class_cells if column is None or not others else Cells.fit(weighted, class_columns, others)
         cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
@@ -193,7 +193,7 @@ def fit_repair(
         repaired = fitted._apply_step(repaired, columns, fitted.steps[-1])
     mean = float(weight @ price)
     fitted = replace(fitted, offset=mean - float(weight @ repaired))
-    if (counted := price[weight > 0].min()) > 0:
-        fitted = replace(fitted, least=float(counted))
+    if (min_price := price[weight > 0].min()) > 0:
+        fitted = replace(fitted, least=float(min_price))
         fitted = replace(fitted, factor=mean / float(weight @ fitted.predict(price, columns)))
     return fitted

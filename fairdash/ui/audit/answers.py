@@ -245,11 +245,11 @@ def _with_changes_since(
     )
     if chosen is None:
         return whole, result
-    before = earlier[chosen].read_result()
-    (other,) = (result for result in before.along if result.plan.columns.sensitive == name)
+    earlier_result = earlier[chosen].read_result()
+    (other,) = (result for result in earlier_result.along if result.plan.columns.sensitive == name)
     result = result.compare(other)
-    if before.plan.columns.sensitive == whole.plan.columns.sensitive:
-        whole = whole.compare(before)
+    if earlier_result.plan.columns.sensitive == whole.plan.columns.sensitive:
+        whole = whole.compare(earlier_result)
     return whole, result
 
 
@@ -280,9 +280,9 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     prices = ["the audited price" if key[0] == PRICE else ModelKey(*key).title for key in keys]
     names = {"error": front.error_title, "error_se": "± error", "dependence_se": "± dependence"}
     names |= {"dependence": f"dependence, {REGISTRY[front.default_measure].symbol}"}
-    shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
-    shown.insert(0, "price", prices)
-    show_table(Table("Error and dependence of the audited price and of points on a front", shown), KEY)
+    table_shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
+    table_shown.insert(0, "price", prices)
+    show_table(Table("Error and dependence of the audited price and of points on a front", table_shown), KEY)
     if st.button("See this front", key=KEY("front"), icon=":material/balance:"):
         go_to("tradeoff", address={Address.RUN.value: run.id})
 

@@ -98,7 +98,7 @@ def show_own_table() -> None:
         return
     upload, reading, frame = table
     suggestion, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
-    begin = Roles(
+    initial = Roles(
         target=suggestion.target or "",
         sensitive=suggestion.sensitive,
         features=suggestion.features,
@@ -108,7 +108,7 @@ def show_own_table() -> None:
         rate=suggestion.rate,
     )
     show_form(
-        UploadSource(sha256=upload.sha256, name=upload.name, roles=begin, reading=reading), frame, begin
+        UploadSource(sha256=upload.sha256, name=upload.name, roles=initial, reading=reading), frame, initial
     )
 
 
@@ -164,11 +164,11 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     )
     names = [str(name) for name in frame]
     try:
-        about = None if file is None else _about_model(file.getvalue())
+        description = None if file is None else _about_model(file.getvalue())
     except FairdashError as error:
         show_problems(error)
-        file = about = None
-    columns, output = _ask_for_inputs(source, names, roles, about)
+        file = description = None
+    columns, output = _ask_for_inputs(source, names, roles, description)
     left, right = st.columns(2)
     options = {
         "check_column": ask(
@@ -201,16 +201,16 @@ def _about_model(content: bytes) -> dict[str, Any]:
 
 
 def _ask_for_inputs(
-    source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
+    source: DatasetSource, names: list[str], roles: Roles, facts: dict[str, Any] | None
 ) -> tuple[list[str], str | None]:
     """Return a model's input columns (empty if its file names them), and the output that is the price."""
-    if about is not None:
+    if facts is not None:
         st.caption(
-            safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
+            safe(f"{facts['kind']}. Objective: {facts['objective']}. The model gives {facts['output']}.")
         )
-        for column in about["unknown"]:
+        for column in facts["unknown"]:
             st.caption(safe(f"Not stated in the file: {column}"))
-    outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
+    outputs, inputs = ([], []) if facts is None else (facts["outputs"], facts["inputs"])
     listed = [field["name"] for field in inputs]
     output = None
     if len(outputs) > 1:
@@ -220,8 +220,8 @@ def _ask_for_inputs(
     # The name of a model's term begins with a column's name, so the input columns are found by name.
     has_terms = all(field["type"] == "term" for field in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
-        of = "the columns of these terms" if has_terms else "these columns"
-        st.caption(safe(f"The model finds {of} by name: {', '.join(listed)}."))
+        input_phrase = "the columns of these terms" if has_terms else "these columns"
+        st.caption(safe(f"The model finds {input_phrase} by name: {', '.join(listed)}."))
         return [], output
     # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
@@ -274,20 +274,24 @@ def _ask_for_columns(
         return [name for name in among if name not in used_columns]
 
     def ask_for_one(
-        container: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
+        container: DeltaGenerator,
+        role: str,
+        initial: str | None,
+        among: Iterable[str] = numbers,
+        **options: Any,
     ) -> str | None:
         names = not_taken(among)
-        more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
-        more = {"options": [None, *names], "key": KEY("column", table, role, *used_columns), **more}
-        chosen_roles[role] = chosen = ask(container, Columns, role, **more)
+        options = {"index": names.index(initial) + 1 if initial in names else 0, **options}
+        options = {"options": [None, *names], "key": KEY("column", table, role, *used_columns), **options}
+        chosen_roles[role] = chosen = ask(container, Columns, role, **options)
         used_columns.append(chosen)
         return chosen
 
     def ask_for_several(
-        container: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any
+        container: DeltaGenerator, role: str, among: list[str], *, key: str = "", **options: Any
     ) -> Any:
         key = key or KEY("columns", table, role, *used_columns)
-        chosen_roles[role] = ask(container, Columns, role, options=among, key=key, **more)
+        chosen_roles[role] = ask(container, Columns, role, options=among, key=key, **options)
         return chosen_roles[role]
 
     column, containers = None, st.columns(2 if price is None else 3)
@@ -317,12 +321,12 @@ def _ask_for_columns(
         others = [name for name in names if name not in probabilities]
         known_class = ask_for_one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known_class if probabilities else None
-        begin = (*suggestion.features, *parts) if is_own_table else roles.features
+        initial_columns = (*suggestion.features, *parts) if is_own_table else roles.features
         features = ask_for_several(
             st.container(),
             "features",
             not_taken(others),
-            default=[name for name in not_taken(others) if name in begin and name not in left_out],
+            default=[name for name in not_taken(others) if name in initial_columns and name not in left_out],
             placeholder="Every column without another role",
             key=KEY("features", table, *left_out, *used_columns),
         )
@@ -332,7 +336,7 @@ def _ask_for_columns(
             st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *used_columns)
         )
     if parts:
-        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), are_used=not left_out, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
@@ -346,18 +350,18 @@ def _ask_for_columns(
     return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
-def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
+def _show_parts_of_price(reason: str, count: int, *, are_used: bool, key: str) -> None:
     """State why columns are parts of the price; show a button to use them as factors or leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if used else sentence.caption
-    done = "used as factors, although they are parts of the price" if used else "left out of the factors"
-    say(f"**{columns}** {done}: {safe(why)}.")
+    say = sentence.warning if are_used else sentence.caption
+    use = "used as factors, although they are parts of the price" if are_used else "left out of the factors"
+    say(f"**{columns}** {use}: {safe(reason)}.")
     button.button(
-        f"Leave out {columns}" if used else f"Use {columns} anyway",
+        f"Leave out {columns}" if are_used else f"Use {columns} anyway",
         key=KEY("use", key),
         on_click=st.session_state.__setitem__,
-        args=(key, not used),
+        args=(key, not are_used),
         width="stretch",
     )
 
@@ -383,14 +387,14 @@ def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
     """Ask which columns are totals for the whole exposure; the audit divides them by the exposure."""
-    named = [name for name in amounts if name is not None]
-    if exposure is None or not named:
+    amount_columns = [name for name in amounts if name is not None]
+    if exposure is None or not amount_columns:
         return []
     return st.multiselect(
         f"Columns with totals over “{safe(exposure)}”. The audit divides these columns by the exposure and "
         "treats all others as amounts per unit",
-        named,
-        default=[name for name in named if looks_like_total(frame[name])],
+        amount_columns,
+        default=[name for name in amount_columns if looks_like_total(frame[name])],
         placeholder="None",
-        key=KEY("totals", table, exposure, *named),
+        key=KEY("totals", table, exposure, *amount_columns),
     )

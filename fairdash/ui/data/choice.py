@@ -39,11 +39,11 @@ def current_source() -> DatasetSource:
 
 def ask_for_data(current: DatasetSource) -> DatasetSource | None:
     """Show the controls for a data set of the catalogue or an upload, and for column roles."""
-    begin = current.dataset if isinstance(current, CatalogueSource) else UPLOAD
+    initial_choice = current.dataset if isinstance(current, CatalogueSource) else UPLOAD
     choice = st.segmented_control(
         "Table",
         [*CATALOGUE, UPLOAD],
-        default=begin,
+        default=initial_choice,
         required=True,
         format_func=lambda option: CATALOGUE[option].title if option in CATALOGUE else "Your own file",
         key=KEY("table"),
@@ -60,22 +60,22 @@ def ask_for_catalogue(entry: CatalogueEntry, stored: CatalogueSource | None) -> 
     source = f"[{entry.source}]({entry.url})" if entry.url else entry.source
     st.markdown(f"{entry.description} *{source}; {entry.licence}.*")
     options = ask_for_options(entry, stored.options if stored else {}) if entry.options else {}
-    plain = CatalogueSource(dataset=entry.id, options=options)
+    default_source = CatalogueSource(dataset=entry.id, options=options)
     if not entry.is_local():
         if not entry.needs_download:
             ask_for_missing_file(entry)
             return None
-        if not download(entry, plain):
+        if not download(entry, default_source):
             return None
-    preset = dataset_of(plain)
+    preset = dataset_of(default_source)
     roles = stored.roles if stored and stored.roles else preset.roles
-    key = f"{plain.id} roles"
-    chosen = ask_for_roles(preset.table(), roles, key=key, table=plain.id)
+    key = f"{default_source.id} roles"
+    chosen = ask_for_roles(preset.table(), roles, key=key, table=default_source.id)
     if chosen is None:
         return None
     names = ask_for_names(chosen, stored.names if stored else {}, preset=preset.names, key=key)
     if chosen == preset.roles:
-        return replace(plain, names=names) if names else plain
+        return replace(default_source, names=names) if names else default_source
     fixes = ask_for_fixes(stored.fixes if stored else (), list(preset.table()), key=key)
     return CatalogueSource(dataset=entry.id, options=options, roles=chosen, fixes=fixes, names=names)
 
@@ -112,8 +112,8 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
         return False
     bar = st.progress(0.0, text="Connecting…")
 
-    def show(done: int, total: int | None) -> None:
-        bar.progress(min(done / total, 1.0) if total else 0.0, text=f"{megabytes(done)}")
+    def show(n_done: int, total: int | None) -> None:
+        bar.progress(min(n_done / total, 1.0) if total else 0.0, text=f"{megabytes(n_done)}")
 
     source.load(progress=show)
     bar.empty()

@@ -45,13 +45,13 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
         remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
-    for title, own, is_open in (
+    for title, own_columns, is_open in (
         ("to check", [way for way in ways if way.column not in left_out], True),
         ("more could be used", [way for way in ways if way.column in left_out], False),
     ):
-        if own:
-            with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
-                show_fixes(own, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
+        if own_columns:
+            with st.expander(f"{counted(len(own_columns), 'column')} {title}", expanded=is_open):
+                show_fixes(own_columns, key=KEY("suggested", title, source.id), fix=add_fix, blocked=False)
     target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
@@ -188,7 +188,7 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
         follow(study, draw, slot="proxies")
         return
     ranking = ranking_of_tables(tables)
-    st.markdown(proxies_sentence(ranking, called=name))
+    st.markdown(proxies_sentence(ranking, attribute_name=name))
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
@@ -208,11 +208,11 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
     )
 
 
-def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
+def proxies_sentence(ranking: ProxyRanking, *, attribute_name: str | None = None) -> str:
     """State how many features predict the attribute, which one is best, and how well all do so together."""
     features = ranking.features
     predictors = features[features["p_corrected"] <= 0.05]
-    name, n = safe(called or ranking.sensitive), len(features)
+    name, n = safe(attribute_name or ranking.sensitive), len(features)
     sample = f" Measured on a random sample of {ranking.n_used:,} rows." if ranking.n_used < ranking.n else ""
     if predictors.empty:
         first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
@@ -223,12 +223,12 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
             f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:
-        together = (
+        joint_sentence = (
             f" Together, these features predict {name} with HGR {number(ranking.joint)} and explain "
             f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variance of its ranks."
         )
     else:
-        together = f" Together, these features predict {name} no better than chance."
+        joint_sentence = f" Together, these features predict {name} no better than chance."
     copies = features.loc[features["is_copy"], "feature"]
     on_copies = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
-    return first + together + on_copies + sample
+    return first + joint_sentence + on_copies + sample

@@ -126,11 +126,11 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
-    begin = suggested if stored is None else stored
+    initial_roles = suggested if stored is None else stored
     # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
     # targets. A new count resets the dependent widgets.
     target_widget, state = KEY("target", key), KEY("priced", key)
-    wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
+    chosen_target, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
     def price(each: PricingTarget) -> None:
         st.session_state[target_widget] = each.target
@@ -143,14 +143,14 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
     new_target = left.selectbox(
         "Target: what to predict",
         columns,
-        index=columns.index(begin.target) if begin.target else None,
+        index=columns.index(initial_roles.target) if initial_roles.target else None,
         placeholder="Choose a column",
         key=target_widget,
     )
     new_sensitive = right.selectbox(
         "Sensitive attribute: what predictions must not depend on",
         columns,
-        index=columns.index(begin.sensitive[0]) if begin.sensitive else None,
+        index=columns.index(initial_roles.sensitive[0]) if initial_roles.sensitive else None,
         placeholder="Choose a column",
         key=KEY("sensitive", key),
     )
@@ -158,29 +158,29 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
     further = right.multiselect(
         "Further sensitive attributes",
         others,
-        default=[column for column in begin.sensitive[1:] if column in others],
+        default=[column for column in initial_roles.sensitive[1:] if column in others],
         placeholder="None",
         help="Predictions must not depend on these columns either. No model uses these attributes.",
         key=KEY("further", key, new_target, new_sensitive),
     )
     # The chosen pricing target applies until the user selects another target column. It also ends when the
     # stored roles already have its target and exposure.
-    priced = wanted if wanted is not None and wanted.target == new_target else None
+    priced = chosen_target if chosen_target is not None and chosen_target.target == new_target else None
     if stored and priced and (stored.target, stored.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
     n_others = len(columns) - 2 - len(further)
-    single = {part: getattr(begin, part, None) for part, *_ in OPTIONAL_ROLES}
+    single = {part: getattr(initial_roles, part, None) for part, *_ in OPTIONAL_ROLES}
     if priced is not None:
         single["weight"] = priced.weight
-    if begin.prediction is None and begin.target != new_target:
+    if initial_roles.prediction is None and initial_roles.target != new_target:
         # The column of the existing price depends on the target, because the premium may be the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         used_columns: list[str | None] = [new_target, new_sensitive, *further]
         containers = st.columns(3)
-        for k, (part, title, label_without_column, about) in enumerate(OPTIONAL_ROLES):
+        for k, (part, title, label_without_column, help_text) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
             others = [column for column in columns if column not in used_columns]
             value = single[part]
@@ -188,7 +188,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
                 title,
                 [label_without_column, *others],
                 index=others.index(value) + 1 if value in others else 0,
-                help=about,
+                help=help_text,
                 key=KEY("part", key, title, used_columns, clicks),
             )
             single[part] = None if name == label_without_column else name
@@ -199,7 +199,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         former = given
         if stored:
             former, _ = suggestion_of(frame, table=table, target=stored.target, prediction=stored.prediction)
-        chosen = ask_for_features(others, stored, given=given, former=former, key=key)
+        chosen = ask_for_features(others, stored, suggested=given, former=former, key=key)
     new_weight = single["weight"]
     check = None
     if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
@@ -215,7 +215,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
             # removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
-    show_columns_that_reveal_the_target(others, chosen, given=given, check=check, key=key)
+    show_columns_that_reveal_the_target(others, chosen, suggested=given, check=check, key=key)
     if given.policies is not None:
         show_policies(given.policies, group=single["group"])
     rate = False
@@ -223,7 +223,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         same = stored is not None and (stored.target, stored.weight) == (new_target, new_weight)
         divided = stored.rate if stored is not None and same else looks_like_total(frame[new_target])
         divided |= priced is not None and new_weight == priced.weight
-        rate = ask_for_rate(frame, new_target, new_weight, begin=divided, key=key, clicks=clicks)
+        rate = ask_for_rate(frame, new_target, new_weight, initial=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:
         st.info("Choose the target and the sensitive attribute to continue.")
         return None
@@ -248,14 +248,14 @@ def show_policies(policies: Policies, *, group: str | None) -> None:
 
 
 def ask_for_rate(
-    frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
+    frame: pd.DataFrame, target: str, exposure: str, *, initial: bool, key: str, clicks: int
 ) -> bool:
     """Ask whether the target is divided by the exposure; if this is impossible, return False at once."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
         f"Predict {safe(target)} per unit of {safe(exposure)}: {safe(target)} ÷ {safe(exposure)}",
-        begin,
+        initial,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
         "of a year. Rows are weighted by exposure whether or not the target is divided. With a Poisson "
@@ -265,7 +265,7 @@ def ask_for_rate(
 
 
 def ask_for_features(
-    others: Collection[str], stored: Roles | None, *, given: Suggestion, former: Suggestion, key: str
+    others: Collection[str], stored: Roles | None, *, suggested: Suggestion, former: Suggestion, key: str
 ) -> tuple[str, ...]:
     """Return the selected features among the columns without another role.
 
@@ -273,14 +273,16 @@ def ask_for_features(
     ----------
     others
         Columns without another role. known Roles of the current recipe, if there is one.
-    given, former
+    suggested, former
         Suggestions for the current target, and for the target of the stored roles.
     key
         Text that identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
-    begin = {column: is_initially_a_feature(column, stored, given=given, former=former) for column in others}
-    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
+    begin = {
+        column: is_initially_a_feature(column, stored, given=suggested, former=former) for column in others
+    }
+    widget = KEY("chosen", key, sorted(others), suggested.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
     chosen = st.multiselect("Features the model may use", others, key=widget)
@@ -309,52 +311,54 @@ def show_columns_that_reveal_the_target(
     others: Collection[str],
     chosen: Collection[str],
     *,
-    given: Suggestion,
+    suggested: Suggestion,
     check: DataCheck | None,
     key: str,
 ) -> None:
     """List columns that certainly or possibly reveal the target, or contain codes, each with a button."""
-    reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
-    of = dict.fromkeys(given.parts_of_price, "gives the price away")
-    of |= dict.fromkeys(given.known_with_target, "gives the target away")
+    reasons = {column: suggested.left_out[column] for column in suggested.to_be_said if column in others}
+    reveals = dict.fromkeys(suggested.parts_of_price, "gives the price away")
+    reveals |= dict.fromkeys(suggested.known_with_target, "gives the target away")
     suspect = {}
     for finding in () if check is None else check.findings:
         if finding.level == SUSPECT and finding.column in chosen:
             suspect[finding.column] = finding.sentence
         elif finding.level == CERTAIN and finding.column in chosen:
             reasons.setdefault(finding.column, finding.sentence)
-            of.setdefault(finding.column, f"gives the {finding.of} away")
+            reveals.setdefault(finding.column, f"gives the {finding.of} away")
     # Columns with the same reason share a button, one for used columns and one for unused columns.
     lines = [
-        (names, why, used)
-        for used in (True, False)
-        for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
+        (names, reason, used_now)
+        for used_now in (True, False)
+        for names, reason in by_sentence(
+            {c: reason for c, reason in reasons.items() if (c in chosen) == used_now}
+        )
     ]
-    for names, why, used in lines[:MAX_WARNINGS]:
-        statement = of.get(names[0], "is used as a number") if used else "is left out"
-        _show_leak(names, f"{statement}: {safe(why)}", used=used, key=key)
-    for column, why in list(suspect.items())[:MAX_WARNINGS]:
-        _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
+    for names, reason, used_now in lines[:MAX_WARNINGS]:
+        statement = reveals.get(names[0], "is used as a number") if used_now else "is left out"
+        _show_leak(names, f"{statement}: {safe(reason)}", are_features=used_now, key=key)
+    for column, reason in list(suspect.items())[:MAX_WARNINGS]:
+        _show_leak([column], f"looks too good to be true: {reason}", are_features=True, key=key)
     n_not_shown = max(len(lines) - MAX_WARNINGS, 0) + max(len(suspect) - MAX_WARNINGS, 0)
     if n_not_shown:
-        more = counted(n_not_shown, "more column")
+        rest_text = counted(n_not_shown, "more column")
         st.caption(
-            f"{more} may reveal the target, or contain codes. The list of features shows these columns."
+            f"{rest_text} may reveal the target, or contain codes. The list of features shows these columns."
         )
 
 
-def _show_leak(columns: Sequence[str], message: str, *, used: bool, key: str) -> None:
+def _show_leak(columns: Sequence[str], message: str, *, are_features: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if used else sentence.caption
+    say = sentence.warning if are_features else sentence.caption
     names, them = safe(columns[0]), safe(columns[0])
     if len(columns) > 1:
         names, them = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
     say(f"**{names}** {message}.")
     button.button(
-        f"Leave out {them}" if used else f"Use {them} anyway",
+        f"Leave out {them}" if are_features else f"Use {them} anyway",
         key=KEY("tells", key, *columns),
         on_click=decide,
-        args=(columns, not used, key),
+        args=(columns, not are_features, key),
         width="stretch",
     )
 

@@ -247,9 +247,9 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
 
     def ask(container: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]) -> None:
         values, value = list(choices.values()), getattr(stored, option)
-        begin = values.index(value) if value in values else 0
+        initial_index = values.index(value) if value in values else 0
         chosen[option] = choices[
-            container.selectbox(title, list(choices), index=begin, key=KEY("ask", key, title))
+            container.selectbox(title, list(choices), index=initial_index, key=KEY("ask", key, title))
         ]
 
     if len(sheets) > 1:

@@ -80,14 +80,14 @@ def show_fig2() -> None:
         f"**{statements['holds'].sum()} of the paper's {len(statements)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in statements.itertuples():
-        mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
-        st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
+    for statement in statements.itertuples():
+        mark = ":green-badge[holds]" if statement.holds else ":orange-badge[does not hold]"
+        st.markdown(f"{mark} *“{statement.quote}”* {statement.finding}")
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
-    shown = values[values["evaluation"] == way].assign(evaluation="published")
+    shown_values = values[values["evaluation"] == way].assign(evaluation="published")
     chart(
         fig2_figure(
-            lines_of(shown),
+            lines_of(shown_values),
             exact,
             ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
             evaluation="published",

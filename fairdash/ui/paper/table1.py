@@ -158,12 +158,12 @@ def rows(
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
-    for method, own in cells.groupby("method", sort=False):
-        error = own.iloc[0]
+    for method, rows_of_method in cells.groupby("method", sort=False):
+        error = rows_of_method.iloc[0]
         texts = {PAPER: {SHARE: "–"}, OURS: {SHARE: f"{error['ours'] / constant:.3f}"}}
         texts |= {CORRECTED: {SHARE: ""}, FLOOR: {SHARE: ""}}
         colours = {}
-        for cell in own.to_dict("records"):
+        for cell in rows_of_method.to_dict("records"):
             title = column_title(cell["measure"])
             texts[PAPER][title] = f"{cell['paper']:.3f}"
             texts[OURS][title] = text_of(cell) if is_comparable else f"{cell['ours']:.3f}"
@@ -213,7 +213,7 @@ def show_tries(name: str) -> None:
             "error. “Cells” counts the values at or below those of the paper's Fair HGR NN; a value counts "
             "only if the error is also at or below the paper's error."
         )
-        shown = pd.DataFrame(
+        tries_table = pd.DataFrame(
             {
                 "Objective": [ALL_OBJECTIVES[objective].title for objective in tries["objective"]],
                 "Method": [method_title(method) for method in tries["method"]],
@@ -226,7 +226,7 @@ def show_tries(name: str) -> None:
                 "Cells": tries["cells"],
             }
         )
-        st.dataframe(shown, hide_index=True, alt="Selection rules, compared within the training rows.")
+        st.dataframe(tries_table, hide_index=True, alt="Selection rules, compared within the training rows.")
         st.caption(f"Seed {result.seed}. To reproduce this table: `{result.command}`")
 
 

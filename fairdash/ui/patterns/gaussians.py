@@ -52,9 +52,9 @@ def show_gaussians() -> None:
 
 def ask_for_law() -> tuple[float, int, str]:
     """Show controls for ρ, the number of rows, and the unit of mutual information."""
-    left, middle, right = st.columns([2, 1.2, 1])
+    left, centre_column, right = st.columns([2, 1.2, 1])
     rho = left.slider("Correlation, ρ", 0.0, 0.95, 0.6, 0.05, key=Address.RHO, bind="query-params")
-    n = middle.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
+    n = centre_column.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
     base = right.segmented_control(
         "Mutual information in",
         list(BASES),
@@ -90,10 +90,10 @@ def answer(rho: float, base: str) -> str:
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     """Return every estimator's values at several ρ, and whether the slow estimators are finished."""
     quick = gaussian_values(n, SEED)
-    slow, done = tables_so_far(slow_study(n))
+    slow, is_finished = tables_so_far(slow_study(n))
     if "values" not in slow:
-        return quick, done
-    return pd.concat([quick, slow["values"]], ignore_index=True), done
+        return quick, is_finished
+    return pd.concat([quick, slow["values"]], ignore_index=True), is_finished
 
 
 def slow_study(n: int) -> Study:
@@ -175,9 +175,9 @@ def show_estimates(rho: float, n: int, base: str) -> None:
     digits = {
         name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
     }
-    shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
+    rounded = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
     st.dataframe(
-        shown, hide_index=True, column_config=digits, alt="The value of each estimator and the true value."
+        rounded, hide_index=True, column_config=digits, alt="The value of each estimator and the true value."
     )
     st.caption(
         f"The estimates use the {n:,} rows of the scatter plot. Cross-fitted values can be below 0 by chance."

@@ -97,11 +97,11 @@ def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
         "When each fails": show_failures,
         "All numbers": lambda: show_numbers(estimates, truth),
     }
-    shown = st.segmented_control(
+    panel = st.segmented_control(
         "More", list(parts), default=next(iter(parts)), label_visibility="collapsed", key=KEY("more")
     )
-    if shown is not None:
-        parts[shown]()
+    if panel is not None:
+        parts[panel]()
 
 
 def show_noise_axis(scene: Scene) -> None:
@@ -254,7 +254,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
     slow, _ = tables_so_far(slow_study(scene))
     if "curves" in slow:
         curves.append(slow["curves"])
-    table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
+    table = pd.concat([table for table in curves if len(table)] or curves, ignore_index=True)
     st.markdown(
         "Maximal correlation is the correlation of the two most correlated functions. The estimators learn "
         "these functions. For each pattern, the exact functions are known."
@@ -270,7 +270,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
                     table,
                     exact,
                     function=function,
-                    reach=(float(rows.min()), float(rows.max())),
+                    x_limits=(float(rows.min()), float(rows.max())),
                     subtitle=f"{scene.n:,} rows, σ = {scene.noise:g}",
                     log=scene.heavy_tails,
                     theme=theme(),

@@ -47,10 +47,10 @@ DEFAULT = Scene()
 def ask_for_scene() -> Scene | None:
     """Show the controls and return the scene; if the points form no curve, show why and return None."""
     noise = _noise_in_view()
-    left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
+    left, centre_column, formula, button_column = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
-    n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
-    with more.popover("More options", icon=":material/tune:"):
+    n = centre_column.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
+    with button_column.popover("More options", icon=":material/tune:"):
         ties = st.slider(
             "Share of rows on which U is exactly 0",
             0.0,
@@ -82,12 +82,12 @@ def ask_for_scene() -> Scene | None:
             heavy_tails=heavy_tails,
             seed=int(seed),
         )
-        named = scene.named
+        pattern_id = scene.named
     except FairdashError as error:
         show_problems(error)
         return None
     with formula:
-        st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
+        st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {pattern_id.formula}")
         if heavy_tails:
             st.caption(
                 "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is the "
@@ -141,9 +141,9 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
     begin_key = KEY("points-begin")
     if begin_key not in st.session_state:
         st.session_state[begin_key] = points_from_address()
-    begin = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
+    initial_points = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
     edited = st.data_editor(
-        begin,
+        initial_points,
         num_rows="dynamic",
         hide_index=True,
         width="content",

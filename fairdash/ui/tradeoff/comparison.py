@@ -56,14 +56,14 @@ def choose(run: Run) -> Comparison:
         )
         # The widget returns None if the address has its parameter without a value.
         sensitive = first if sensitive is None else sensitive
-    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
+    left, centre_column, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
         objective = _ask_for_objective(plan.objective)
     fronts = fronts_of(run, sensitive=sensitive)
     front = fronts[objective]
     method = front.methods[0]
     if len(front.methods) > 1:
-        method = middle.selectbox(
+        method = centre_column.selectbox(
             "Method",
             front.methods,
             format_func=lambda path: PATHS[path].title,
@@ -179,8 +179,8 @@ def _show_subject(comparison: Comparison) -> None:
 def show_answer(comparison: Comparison) -> None:
     """Show the findings in two or three sentences and, below them, the data and the objective."""
     st.markdown(f"**{safe(sentences.answer(comparison))}**")
-    if beside := networks_and_tariffs(comparison):
-        st.markdown(safe(beside))
+    if comparison_text := networks_and_tariffs(comparison):
+        st.markdown(safe(comparison_text))
     _show_subject(comparison)
 
 
@@ -217,8 +217,8 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 def _describe_point(comparison: Comparison) -> None:
     """Describe the selected point if it averages two models, and list the combinations of two attributes."""
     if comparison.front.cells_called:
-        named = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
-        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {named}."))
+        cell_names = "; ".join(f"{k}: {name}" for k, name in enumerate(comparison.front.cells_called))
+        st.caption(safe(f"Combinations of {comparison.sensitive_called}, by number: {cell_names}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_more_dependent_than_its_models():
@@ -230,9 +230,9 @@ def _describe_point(comparison: Comparison) -> None:
 
 def show_panels(comparison: Comparison) -> None:
     """Show a control for further panels, and compute only the selected panel."""
-    shown = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
-    if shown is not None:
-        _PANELS[shown](comparison)
+    panel = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
+    if panel is not None:
+        _PANELS[panel](comparison)
 
 
 def _averages(comparison: Comparison) -> None:

@@ -298,7 +298,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, from splits that did not train on the row.",
+        text="Predictions of the chosen model for test rows, from splits that did not train on the row.",
     )
     st.caption(
         "The report is one HTML file, which any browser can open and print. The camera on a chart saves it "
@@ -343,7 +343,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
-    shown = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
+    values_by_measure = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
 
     def show(job: ModelJob) -> None:
         download_of(
@@ -360,7 +360,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         run,
         method=point.method,
         lam=point.lam,
-        figures={str(name): float(figure) for name, figure in shown.items()},
+        figures={str(name): float(figure) for name, figure in values_by_measure.items()},
         noted=("asked for a model", {"method": point.method}),
         show=show,
         label="Refit this model on all rows",
@@ -420,7 +420,7 @@ def _price_of(comparison: Comparison) -> pd.Series:
     return price if rows is None else price.set_axis(np.asarray(rows)[price.index])
 
 
-def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:
+def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, text: str) -> None:
     """Show a button that opens an audit of the price that the function `price` returns."""
     missing = missing_data(run.spec.source)
     clicked = st.button(
@@ -429,7 +429,7 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} The button opens the audit with the columns filled in. The table belongs to you and is "
+        or f"{text} The button opens the audit with the columns filled in. The table belongs to you and is "
         "deleted with the run.",
     )
     source = None

@@ -78,31 +78,31 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == value].set_index("measure") for value in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
-    floor, own = float(chosen["floor"][measure]), float(values[front.error])
-    beside = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
+    floor, ratio = float(chosen["floor"][measure]), float(values[front.error])
+    floor_note = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {own:.4g} times that of predicting "
-            f"the average, and the tariff's {symbol} with {safe(comparison.sensitive_called)} is "
-            f"{values[measure]:.3f}{beside}."
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {ratio:.4g} times that of "
+            f"predicting the average, and the tariff's {symbol} with {safe(comparison.sensitive_called)} is "
+            f"{values[measure]:.3f}{floor_note}."
         )
-    cost = own / of_glm[front.error] - 1
+    cost = ratio / of_glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} on test rows is {own:.4g} times that of predicting the "
+        f"At λ = {lam:g} the tariff's {error} on test rows is {ratio:.4g} times that of predicting the "
         f"average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's. The tariff's "
         f"{symbol} with {safe(comparison.sensitive_called)} is {values[measure]:.3f} instead of "
-        f"{of_glm[measure]:.3f}{beside}."
+        f"{of_glm[measure]:.3f}{floor_note}."
     )
 
 
 def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
-    before, after = job.tariffs()
+    tariff_before, after = job.tariffs()
     names = factors(after)
     factor = st.selectbox("Factor", names, format_func=partial(visible, keep=""), key=KEY("factor"))
     if factor is not None:
         chart(
-            factor_figure(before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
+            factor_figure(tariff_before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
             key=KEY("curve"),
             alt=f"Relativities of {factor} at λ = 0 and at λ = {lam:g}, with exposure in the background.",
         )
@@ -123,7 +123,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
         lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
-        about="Premium of this tariff for each row.",
+        text="Premium of this tariff for each row.",
     )
 
 
@@ -167,7 +167,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -> pd.DataFrame:
     """Return the table of a cap's cost as texts, with one row before and one row after the cap is applied."""
     # Streamlit does not render table headers as Markdown, so the name is not escaped for Markdown.
-    called = visible(comparison.sensitive_called, keep="")
+    attribute_name = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
     # Each cell shows the gap, followed by the noise floor in brackets.
     gaps = [
@@ -181,8 +181,8 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -
     columns = {
         "Premiums": [name.capitalize() for name in table.index],
         f"{error} ÷ flat premium's": [fixed(share, 4) for share in table["error"]],
-        f"Gap between tenths by {called}": gaps,
-        f"{REGISTRY[comparison.measure].symbol} with {called}": links,
+        f"Gap between tenths by {attribute_name}": gaps,
+        f"{REGISTRY[comparison.measure].symbol} with {attribute_name}": links,
         f"Change by more than {max_change:g} %": [f"{fixed(100 * share, 1)} %" for share in table["changed"]],
     }
     return pd.DataFrame(columns)

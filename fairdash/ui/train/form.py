@@ -213,8 +213,8 @@ def ask_for_lams() -> str:
 
 def methods_for(dataset: Dataset) -> list[str]:
     """Return the fair methods that accept as many sensitive columns as the data set has."""
-    several = len(dataset.roles.sensitive) > 1
-    return [method for method in FAIR_METHODS if METHODS[method].multivariate or not several]
+    has_several = len(dataset.roles.sensitive) > 1
+    return [method for method in FAIR_METHODS if METHODS[method].multivariate or not has_several]
 
 
 def ask_for_loss(dataset: Dataset) -> str:
@@ -222,7 +222,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
-    suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
+    suggested, reason = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
     # If the target has changed, discard the loss that the user chose for the former target.
     if needs_default(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
@@ -233,8 +233,8 @@ def ask_for_loss(dataset: Dataset) -> str:
         key=LOSS,
         help="\n".join(f"- {LOSSES[loss].title}: {LOSSES[loss].meaning}" for loss in suitable),
     )
-    if why and loss == suggested:
-        st.caption(f"{LOSSES[loss].title}, as {why}.")
+    if reason and loss == suggested:
+        st.caption(f"{LOSSES[loss].title}, as {reason}.")
     for name, problem in problems.items():
         if problem is not None:
             st.caption(safe(reason_of_absence(LOSSES[name].title, problem)))
@@ -305,11 +305,16 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             "patience": {},
         }
         containers = islice(cycle(columns), 2, None)
-        given = {
+        given_values = {
             name: ask(
-                next(containers), TrainingSettings, name, value=getattr(default, name), key=key(name), **more
+                next(containers),
+                TrainingSettings,
+                name,
+                value=getattr(default, name),
+                key=key(name),
+                **options,
             )
-            for name, more in fields.items()
+            for name, options in fields.items()
         }
         seed = ask(next(containers), Sweep, "random_state", key=KEY("seed"))
         device = next(containers).selectbox(
@@ -321,10 +326,10 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
         try:
             for name, text in widths.items():
                 label = options_of(TrainingSettings)[name].metadata["label"]
-                given[name] = tuple(map(int, numbers(text, column=label)))
-            warm_up = min(default.warm_up_epochs, given["n_epochs"] // 4)
+                given_values[name] = tuple(map(int, numbers(text, column=label)))
+            warm_up = min(default.warm_up_epochs, given_values["n_epochs"] // 4)
             settings = TrainingSettings(
-                architecture=architecture, warm_up_epochs=warm_up, loss=loss, balance=balance, **given
+                architecture=architecture, warm_up_epochs=warm_up, loss=loss, balance=balance, **given_values
             )
         except FairdashError as error:
             show_problems(error)

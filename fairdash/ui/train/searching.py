@@ -80,11 +80,11 @@ def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
 
 
 def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     grid = left.selectbox(
         "What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key=KEY("tried")
     )
-    lam = ask(middle, SettingsSearch, "lam", key=KEY("lam"))
+    lam = ask(centre_column, SettingsSearch, "lam", key=KEY("lam"))
     folds = ask(right, SettingsSearch, "n_folds", key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
@@ -101,7 +101,7 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
 
 def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
     kind = st.radio("What do you want?", list(_TARGET_WORDS), format_func=_TARGET_WORDS.__getitem__)
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     if kind == ERROR:
         percent = left.number_input("Percent above the standard model's error", 0.0, 1000.0, 10.0)
         measure, at_most = "", percent / 100
@@ -115,7 +115,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
             key=KEY("target-measure"),
         )
         start = 0.05 if kind == EXCESS else 0.15
-        at_most = middle.number_input(
+        at_most = centre_column.number_input(
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
     folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
@@ -245,8 +245,8 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
     """Show columns with titles; means are shown with standard errors, and "–" marks diverged settings."""
-    shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
-    st.dataframe(shown, hide_index=True, key=KEY("found"))
+    text_table = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
+    st.dataframe(text_table, hide_index=True, key=KEY("found"))
 
 
 def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:

@@ -123,10 +123,10 @@ def intervals(
         points = pd.DataFrame(estimates | {"at": table[at] if at else _middle(table)})
         series = table["base"] if "base" in table else pd.Series("", index=table.index)
         looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
-        for (colour, symbol), (base, own) in zip(looks, points.groupby(series, sort=False), strict=False):
+        for (colour, symbol), (base, rows) in zip(looks, points.groupby(series, sort=False), strict=False):
             name = _BASES.get(str(base), "")
             hover = f"{name}, " if name else ""
-            _points(figure, own, name=name or "value", colour=colour, symbol=symbol, hover=hover)
+            _points(figure, rows, name=name or "value", colour=colour, symbol=symbol, hover=hover)
         if "base" in table:
             with_legend(figure)
         if reverse:
@@ -219,14 +219,14 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
 def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw one line per group of the second attribute, with an interval at each point."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
-    reach = float(table["middle"].max() - table["middle"].min())
+    x_range = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
     # Classes have the positions 0, 1, 2 …; no line joins them, because classes have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
         # Points are drawn side by side, so that no interval hides another.
-        points = part.assign(at=part["middle"] + 0.006 * reach * k)
+        points = part.assign(at=part["middle"] + 0.006 * x_range * k)
         if not of_classes:
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
         _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
@@ -244,8 +244,8 @@ def measures(table: pd.DataFrame) -> list[str]:
     """Return display names of measures: words for the gap and its components, ids for all other measures."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (measure.partition("_s10") for measure in table["measure"])
-    named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
-    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
+    titles = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
+    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in titles]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:

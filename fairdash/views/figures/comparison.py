@@ -35,11 +35,11 @@ def features_figure(
         Meaning and unit of the values.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
-    shown = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
+    largest_features = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
     words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
-    figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
-    names = [escaped(name) for name in shown["feature"]]
-    for name, *ends in zip(names, shown["a"], shown["b"], strict=True):
+    figure = new_figure(**words, theme=theme, height=110 + 26 * len(largest_features))
+    names = [escaped(name) for name in largest_features["feature"]]
+    for name, *ends in zip(names, largest_features["a"], largest_features["b"], strict=True):
         figure.add_trace(line(ends, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
     for column, name, colour, symbol in (
         ("a", a_name, theme.standard, "diamond"),
@@ -47,8 +47,8 @@ def features_figure(
     ):
         look: Values = {"colour": colour, "symbol": symbol, "size": 10}
         hover = f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}"
-        figure.add_trace(dots(shown[column], names, name=name, hover=hover, **look))
-        label = bold(name, x=shown[column].iloc[-1], y=names[-1], colour=colour, size=12)
+        figure.add_trace(dots(largest_features[column], names, name=name, hover=hover, **look))
+        label = bold(name, x=largest_features[column].iloc[-1], y=names[-1], colour=colour, size=12)
         figure.add_annotation(label | {"yshift": 16})
     return figure
 
@@ -131,8 +131,8 @@ def objectives_figure(
     as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     paths = {objective: as_points(frame) for objective, frame in test.items()}
     for k, (objective, frame) in enumerate(paths.items()):
-        shown = method if method in set(frame["method"]) else frame["method"].iloc[0]
-        path = frame[frame["method"] == shown].sort_values("lam")
+        shown_method = method if method in set(frame["method"]) else frame["method"].iloc[0]
+        path = frame[frame["method"] == shown_method].sort_values("lam")
         _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
     errors = pd.concat([frame["y"] for frame in paths.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
@@ -201,12 +201,12 @@ def _panel(
             # Labels extend towards the middle of the panel; the label of the standard model is below its
             # point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
-            beside = {
+            neighbour_layout = {
                 "xanchor": "right" if is_right else "left",
                 "xshift": (-1 if is_right else 1) * (-8 if is_standard else 11),
                 "yshift": -18 if is_standard else 0,
             }
-            figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
+            figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | neighbour_layout)
 
 
 #: Number of points drawn between two breakpoints, because with a log link the line between them is curved.
@@ -255,14 +255,14 @@ def factor_figure(
     subtitle = f"{value} at {_BEFORE} and at {after_name}; bars: share of the exposure"
     title = f"What changed in {factor}"
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
-    own = _of(before, factor)
-    is_curve = (own["kind"] == BREAKPOINT).any()
+    changed = _of(before, factor)
+    is_curve = (changed["kind"] == BREAKPOINT).any()
     # A missing value has no position among numbers, so its point is to the right of all numbers.
-    beside = _right_of(own["at"]) if is_curve else None
-    positions: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
+    at_missing = _right_of(changed["at"]) if is_curve else None
+    positions: list[Any] = changed["at"].fillna(at_missing).tolist() if is_curve else _labels(changed)
     figure.add_bar(
         x=positions,
-        y=own["share"],
+        y=changed["share"],
         yaxis="y2",
         width=_widths(positions) if is_curve else 0.6,
         marker={"color": faded(theme.quiet, 0.22)},
@@ -273,8 +273,8 @@ def factor_figure(
         (before, _BEFORE, theme.standard, "dash", "circle-open"),
         (after, after_name, theme.chosen, "solid", "circle"),
     ):
-        rows, called = _of(table, factor), escaped(name)
-        look: Values = {"name": called, "colour": colour, "hover": f"{called}: %{{y:.3f}}"}
+        rows, factor_name = _of(table, factor), escaped(name)
+        look: Values = {"name": factor_name, "colour": colour, "hover": f"{factor_name}: %{{y:.3f}}"}
         if is_curve:
             at = rows[rows["kind"] == BREAKPOINT]
             x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
@@ -282,14 +282,14 @@ def factor_figure(
             rows = rows[rows["kind"] == MISSING]
         if len(rows):
             look |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
-            x = [beside] if is_curve else _labels(rows)
+            x = [at_missing] if is_curve else _labels(rows)
             figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **look))
-    if is_curve and (own["kind"] == MISSING).any():
+    if is_curve and (changed["kind"] == MISSING).any():
         below = {"yref": "paper", "yanchor": "bottom", "font": {"color": theme.quiet}}
-        figure.add_annotation(note(_MISSING_LABEL, x=beside, y=0, colour=theme.quiet) | below)
+        figure.add_annotation(note(_MISSING_LABEL, x=at_missing, y=0, colour=theme.quiet) | below)
     if not is_curve:
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=positions)
-    top = max(float(own["share"].max()), 1e-9) / _BARS
+    top = max(float(changed["share"].max()), 1e-9) / _BARS
     figure.update_layout(
         # The overlaid axis has its own ticks, because plotly would otherwise use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},

@@ -124,8 +124,8 @@ def front_without_marks(
         if level == _in_axes(level, axes):
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
-        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
-        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        se_note = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
+        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{se_note}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
     # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
     words.sort(key=lambda label: label.x if label.text[0] in "↑↓" else math.inf)
@@ -194,19 +194,19 @@ def runs_front_figure(
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
-    paths = [(*run, own) for run in runs for _, own in run[2].groupby("method", sort=False)]
+    paths = [(*run, curve) for run in runs for _, curve in run[2].groupby("method", sort=False)]
     labels: list[Label] = []
-    shown: list[pd.DataFrame] = []
+    shown_points: list[pd.DataFrame] = []
     for k, (letter, title, _, of_average, rows) in enumerate(paths):
-        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
-        name = f"{letter}: {PATHS[str(own['method'].iloc[0])].title}"
+        run_points = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
+        name = f"{letter}: {PATHS[str(run_points['method'].iloc[0])].title}"
         look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
         look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
-        trained = own[own["share"] == 0].assign(best=True)
-        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(title)}"))
-        shown.append(own)
-        labels.append(_label(own.iloc[-1], name, theme.text))
-    table = pd.concat(shown)
+        trained = run_points[run_points["share"] == 0].assign(best=True)
+        figure.add_traces(_path(run_points, trained, **look, with_errors=True, hover=f"<br>{escaped(title)}"))
+        shown_points.append(run_points)
+        labels.append(_label(run_points.iloc[-1], name, theme.text))
+    table = pd.concat(shown_points)
     axes = fit_axes(figure, table["x"], pd.concat([table["y"] for table in _ends_of_bars(table)]))
     notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
     # The band ends at the lowest limit of all noise floors; below this limit, no run detects dependence.
@@ -218,18 +218,18 @@ def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
     """Return a row per model: the measure's columns, x, y, the standard error of y, and the error as text."""
-    across, errors = (of_measure(frame, name) for name in (measure, error))
-    points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    rows, errors = (of_measure(frame, name) for name in (measure, error))
+    points = rows.assign(x=rows["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
     """Return errors as texts: with standard error and unit, and divided by the error of the average."""
     texts = []
-    for y, own in zip(errors, se, strict=True):
-        beside = f" ± {number(own)}" if math.isfinite(own) else ""
+    for y, error_se in zip(errors, se, strict=True):
+        se_note = f" ± {number(error_se)}" if math.isfinite(error_se) else ""
         share = f" ({percent(y / of_average)} of the average's error)" if of_average > 0 else ""
-        texts.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+        texts.append(f"{escaped(with_unit(number(y) + se_note, unit))}{share}")
     return texts
 
 
@@ -271,7 +271,7 @@ def _path(
     symbol: str = "circle",
     dash: str = "solid",
     with_errors: bool = False,
-    about: str = "",
+    hover: str = "",
 ) -> list[dict[str, Any]]:
     """Return a method's traces: a line through distinct points, undominated points, and dominated points."""
     path, width = path[differ_beyond_noise(path)], 2.5 if with_errors else 1.5
@@ -292,7 +292,7 @@ def _path(
             rows["y"],
             name=f"{name}{end}",
             customdata=_hover_values(rows, "lam", "n_splits", "floor", "se"),
-            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
+            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{hover}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",
             **look,
@@ -312,10 +312,10 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
     traces = []
     for which, colour, symbol in kinds:
-        own = rows[which]
+        split_rows = rows[which]
         look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": _hover_values(own, "lam", "split"), "hover": hover}
-        traces.append(dots(own["x"], own["y"], name="single splits", **look))
+        look |= {"customdata": _hover_values(split_rows, "lam", "split"), "hover": hover}
+        traces.append(dots(split_rows["x"], split_rows["y"], name="single splits", **look))
     return traces
 
 
@@ -340,9 +340,9 @@ def _other_prices(
             trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
-        beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
+        error_note = f": {with_unit(number(row['y']), unit)}" if arrow else ""
         anchor: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
-        yield trace, Label(**anchor, text=f"{arrow}{text}{beside}", colour=colour)
+        yield trace, Label(**anchor, text=f"{arrow}{text}{error_note}", colour=colour)
 
 
 def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
@@ -366,11 +366,11 @@ def _labels_of_front(
     return [floor, *placed(labels, axes=axes, occupied=[occupied], points=points, theme=theme)]
 
 
-def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
+def fit_axes(figure: go.Figure, x_values: pd.Series, heights: pd.Series) -> Axes:
     """Fit the axes: x from 0 or the lowest value to just above the largest value, and y to all errors."""
     # All values may be 0, because values corrected for noise are often 0; the range then ends at 0.1.
-    far = float(across.max()) or 0.1
-    x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
+    far = float(x_values.max()) or 0.1
+    x = (min(float(x_values.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
     room = 0.08 * (high - low) or 0.08 * abs(high) or 0.5
     axes = (x, (low - room, high + room))

@@ -132,8 +132,8 @@ def _names_of_lines(lines: tuple, positions: pd.Series, theme: Theme) -> list[di
     widest = int(gap.to_numpy().argmax())
     upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
     low, high = positions.min(), positions.max()
-    across = (positions.iloc[widest] - low) / (high - low) if high > low else 0.5
-    side = "left" if across < 0.3 else "right" if across > 0.7 else "center"
+    relative_position = (positions.iloc[widest] - low) / (high - low) if high > low else 0.5
+    side = "left" if relative_position < 0.3 else "right" if relative_position > 0.7 else "center"
     return [
         bold(label, x=positions.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
         | {"xanchor": side, "yshift": 16 if above else -16, "bgcolor": theme.veil, "borderpad": 0}
@@ -192,12 +192,12 @@ def spread_figure(
                 # If all values of a group are equal, draw a vertical line as high as the highest curve.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
-            about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
+            hover_text = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
             shape: Values = {"fill": "tonexty", "fillcolor": faded(colour, opacity), "dash": dash, "width": 2}
-            shape |= {"hover": f"{about}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
+            shape |= {"hover": f"{hover_text}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
             mean: Values = {"size": 9, "symbol": symbol, "cliponaxis": False}
             mean |= {"marker": {"line": {"width": 1, "color": theme.veil}}}
-            mean |= {"hover": f"{about}<br>average about %{{x:.4~g}}"}
+            mean |= {"hover": f"{hover_text}<br>average about %{{x:.4~g}}"}
             of_group = f"{label}, {group}"
             figure.add_traces(
                 [
@@ -214,19 +214,19 @@ def spread_figure(
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
     """Label the top row's curves where the curves differ most, and return the height of the labels."""
-    own, other = (
+    own_line, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
-    heights = [_heights(curve, scale) for curve in (own, other)]
+    heights = [_heights(curve, scale) for curve in (own_line, other)]
     gap = heights[0] - heights[1]
     indices = (int(gap.argmax()), int(gap.argmin()))
     # If the two curves coincide, one name is to the left and the other to the right of the peak.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
         indices = (int(heights[0].argmax()),) * 2
-    reach = 0.0
+    top = 0.0
     for (_, label, colour, *_), curve, height, index, side in zip(
-        models, (own, other), heights, indices, sides, strict=True
+        models, (own_line, other), heights, indices, sides, strict=True
     ):
         x, y = float(curve["x"].iloc[index]), row + float(height[index])
         share = index / len(curve)
@@ -236,14 +236,14 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
             "yanchor": "bottom",
         }
         figure.add_annotation(bold(label, x=x, y=y, colour=colour) | above)
-        reach = max(reach, y + 0.25, row + float(height.max()))
-    return reach
+        top = max(top, y + 0.25, row + float(height.max()))
+    return top
 
 
-def _heights(own: pd.DataFrame, scale: float) -> Array:
+def _heights(curve: pd.DataFrame, scale: float) -> Array:
     """Return the heights of a group's curve on the grid; only one is above 0 if all values are equal."""
-    density = own["density"].to_numpy()
-    return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
+    density = curve["density"].to_numpy()
+    return np.where(density > 0, _TALLEST, 0.0) if curve["is_constant"].iloc[0] else scale * density
 
 
 def transfers_figure(
@@ -278,7 +278,7 @@ def transfers_figure(
     y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
-    called = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
+    group_names = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
     positions, heads = np.arange(len(moved)), moved["per_head"]
     largest = float(heads.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
@@ -291,7 +291,7 @@ def transfers_figure(
         textfont={"color": theme.text},
         cliponaxis=False,
         name=f"{b_name} against {a_name}",
-        customdata=np.column_stack([called, moved[["before", "after", "total", "n"]].astype(object)]),
+        customdata=np.column_stack([group_names, moved[["before", "after", "total", "n"]].astype(object)]),
         hovertemplate=(
             f"<b>%{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"

@@ -103,7 +103,7 @@ def placed(
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
     edges = [_edges(label, *position) for label, position in zip(labels, at, strict=True)]
-    own_costs = [_costs(own, occupied, points) for own in edges]
+    own_costs = [_costs(label_edges, occupied, points) for label_edges in edges]
 
     # The results are cached, because most labels have the same position in several attempts.
     @cache
@@ -117,9 +117,9 @@ def placed(
     def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
         """Return the cost of each possible position of label k, given the positions of the other labels."""
         others = [(other, j) for other, j in positions.items() if other != k]
-        beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
+        overlaps = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
         lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
-        cost: Array = own_costs[k] + _COST_OF_OVERLAP * beside.max(axis=1)
+        cost: Array = own_costs[k] + _COST_OF_OVERLAP * overlaps.max(axis=1)
         return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
@@ -201,9 +201,9 @@ def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
     """Return for each candidate whether its line crosses the line of another label, at any chart width."""
     a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
     dx, dy = _DX[j, 0], _DY[j, 0]
-    beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
+    is_right = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
     between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
-    return (beside & between).any(axis=1) & _LEADS
+    return (is_right & between).any(axis=1) & _LEADS
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
@@ -240,6 +240,6 @@ def _costs(edges: Edges, occupied: Sequence[Box], points: Array) -> Array:
 def _overlap(edges: Edges, box: Box) -> Array:
     """Return each candidate's overlap with an area at each chart width, in pixels, (candidates, widths)."""
     (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
-    across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
+    x_overlap = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
     overlap = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
-    return np.where((across > 0) & (overlap > 0), 1 + np.minimum(across, overlap), 0.0)
+    return np.where((x_overlap > 0) & (overlap > 0), 1 + np.minimum(x_overlap, overlap), 0.0)

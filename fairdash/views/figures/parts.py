@@ -61,7 +61,7 @@ def line(
     symbol: str = "",
     size: float = 7,
     hover: str | None = None,
-    **more: Any,
+    **options: Any,
 ) -> Values:
     """Return a line through points, with markers if `symbol` is given.
 
@@ -76,7 +76,7 @@ def line(
     trace["line"] = {"color": colour, "width": width, "dash": dash}
     if symbol:
         trace |= {"mode": "lines+markers", "marker": {"color": colour, "symbol": symbol, "size": size}}
-    return trace | said(hover) | more
+    return trace | said(hover) | options
 
 
 def dots(
@@ -89,12 +89,12 @@ def dots(
     size: float = 8,
     hover: str | None = None,
     marker: Values | None = None,
-    **more: Any,
+    **options: Any,
 ) -> Values:
     """Return points without a line; `marker` has plotly's options; :func:`line` explains other parameters."""
     look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
     trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
-    return trace | said(hover) | more
+    return trace | said(hover) | options
 
 
 def said(hover: str | None) -> Values:
@@ -129,8 +129,8 @@ def band(
 
 def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **position: Any) -> Values:
     """Return text at a point, without an arrow; `position` contains options of plotly's annotations."""
-    plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
-    return plain | position
+    annotation = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
+    return annotation | position
 
 
 def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:

@@ -139,7 +139,7 @@ def _draw_bars(axes: Axes, trace: dict[str, Any], x: Any, y: Any) -> None:
 
 
 def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
-    across, up = ("domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref"))
+    right, up = ("domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref"))
     if shape["type"] == "rect":
         axes.axhspan(shape["y0"], shape["y1"], color=_colour(shape["fillcolor"]), linewidth=0, zorder=0)
         label = shape.get("label", {})
@@ -153,7 +153,7 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
         return
     look = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
     look["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
-    if across:
+    if right:
         axes.axhline(shape["y0"], **look)
     elif up:
         axes.axvline(shape["x0"], **look)

@@ -114,7 +114,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     Plotly does not wrap text, so this function splits long titles into lines and makes the figure higher.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
-    more = room_of(_broken(titles), _broken(subtitles))
+    extra_height = room_of(_broken(titles), _broken(subtitles))
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "zeroline": False,
@@ -142,8 +142,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "colorway": [theme.chosen, theme.standard, REFERENCE, *OTHERS],
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "height": height + more,
-            "margin": {"l": 8, "r": 16, "t": 72 + more, "b": 8},
+            "height": height + extra_height,
+            "margin": {"l": 8, "r": 16, "t": 72 + extra_height, "b": 8},
             "showlegend": False,
             "hovermode": "closest",
             "hoverlabel": {"font": {"family": FONT}},

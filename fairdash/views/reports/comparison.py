@@ -232,17 +232,17 @@ class Comparison:
         if np.isnan(verdict.by):
             return None
         component = list(COMPONENTS.values())[int(verdict.by)]
-        called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
-        if self.classes_called and not called.startswith("the sum"):
-            called = f"the square of {called}, summed over the classes,"
-        return called, verdict.value, verdict.edge
+        name = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
+        if self.classes_called and not name.startswith("the sum"):
+            name = f"the square of {name}, summed over the classes,"
+        return name, verdict.value, verdict.edge
 
     @property
     def first_point_without_link(self) -> ModelKey | None:
         """Model of B's method with the smallest λ at which test and measure in view find no link."""
         front, method = self.front, self.b.method
-        own = trained_points(front.rows(self.measure), standard_of=method)
-        lams = own.loc[own["method"] == method, "lam"].sort_values()
+        points_of_method = trained_points(front.rows(self.measure), standard_of=method)
+        lams = points_of_method.loc[points_of_method["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
         within = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
         return next((point for point in within if not self.has_link(point)), None)

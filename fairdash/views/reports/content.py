@@ -168,12 +168,12 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
         facts["Features"] = "not listed, because the data set is not available"
     else:
         roles = dataset.roles
-        together = "a group's rows stay together in folds and when noise floors are computed"
+        group_note = "a group's rows stay together in folds and when noise floors are computed"
         facts |= {
             "Exposure": roles.weight or "none: all rows have equal weight",
             "Group": ""
             if dataset.group is None
-            else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
+            else f"{roles.group}, with {dataset.group.nunique():,} groups: {group_note}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
             "Columns that reveal the target": _leak_findings(dataset),
@@ -282,8 +282,8 @@ def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Datas
     meaning = "" if dataset is None else dataset.meanings.get(column, "")
     name = comparison.called_column(column)
     header = f"column {column}" if name != column else ""
-    about: Sequence[str] = [text for text in (unit, header, meaning) if text]
-    return f"{name} ({'; '.join(about)})" if about else name
+    header_parts: Sequence[str] = [text for text in (unit, header, meaning) if text]
+    return f"{name} ({'; '.join(header_parts)})" if header_parts else name
 
 
 def _setting(value: object) -> str:

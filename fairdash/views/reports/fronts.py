@@ -320,12 +320,12 @@ def nearest_points(front: Front) -> pd.DataFrame:
         table has points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
-    error, own = (
+    error, values = (
         pd.concat([of_measure(rows, name) for rows in (price, front.test) if len(rows)], ignore_index=True)
         for name in (front.error, front.default_measure)
     )
     table = error[["method", "lam"]].assign(error=error["value"], error_se=error["se"])
-    table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
+    table = table.assign(dependence=values["value"], dependence_se=values["se"], floor=values["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
@@ -395,7 +395,7 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
         every = (front.rows(name) for name in (front.error, measure))
-        rows, own = (trained_points(table, standard_of=front.methods[0]) for table in every)
+        rows, values = (trained_points(table, standard_of=front.methods[0]) for table in every)
         points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(
@@ -409,9 +409,9 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "Splits": rows["n_splits"].to_numpy(),
                     "Test error": rows["value"].to_numpy(),
                     "± of error": rows["se"].to_numpy(),
-                    symbol: own["value"].to_numpy(),
-                    f"± of {symbol}": own["se"].to_numpy(),
-                    "Independence below": own["edge"].to_numpy(),
+                    symbol: values["value"].to_numpy(),
+                    f"± of {symbol}": values["se"].to_numpy(),
+                    "Independence below": values["edge"].to_numpy(),
                     "Link? (p of joint test)": [front.figure(VERDICT, point).p for point in points],
                 }
             )

@@ -35,9 +35,9 @@ def read_methods() -> pd.DataFrame:
     table["method"] = class_names.where(class_names != "", table["method"])
     keys = ["data", "reading", "level"]
     default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
-    beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]
+    errors = table.join(default.rename("default"), on=keys)["default"] + table["more"]
     all_splits = table["splits"] == table.groupby("data")["splits"].transform("max")
-    table["comparable"] = table["error"].where(all_splits, beside).where(table["reached"] == table["splits"])
+    table["comparable"] = table["error"].where(all_splits, errors).where(table["reached"] == table["splits"])
     return table.assign(has_all_splits=all_splits)
 
 
@@ -76,8 +76,8 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 def summary(table: pd.DataFrame) -> list[str]:
     """Return sentences that compare the default method with the other methods."""
     sentences = []
-    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
-        ranks = mean_ranks(table, several=several)
+    for is_several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
+        ranks = mean_ranks(table, several=is_several)
         if DEFAULT_METHOD not in ranks.index:
             continue
         rank = list(ranks.index).index(DEFAULT_METHOD) + 1
@@ -112,14 +112,14 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
     reasons = {}
     for name in (*PATHS, *RIVALS):
-        left = [data for data, own in table.groupby("data", sort=False) if name not in set(own["method"])]
+        left = [data for data, rows in table.groupby("data", sort=False) if name not in set(rows["method"])]
         if name == STANDARD or not left:
             continue
-        one = name in RIVALS and not RIVALS[name].multivariate
-        one |= name in PATHS and not PATHS[name].multivariate
+        is_single = name in RIVALS and not RIVALS[name].multivariate
+        is_single |= name in PATHS and not PATHS[name].multivariate
         if name == FAIR_TARIFF:
             reasons[name] = "it models only claims and premiums"
-        elif one and set(left) <= joint:
+        elif is_single and set(left) <= joint:
             reasons[name] = "it accepts only one attribute"
         elif name == "ccdcov" and not set(left) & joint:
             reasons[name] = "with one attribute it equals jdcov"
@@ -143,19 +143,22 @@ def cell(row: pd.Series) -> str:
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
     """Return the errors on one data set as texts: a row per method, a column per reading and level."""
-    own = table[table["data"] == data]
+    selected = table[table["data"] == data]
     columns = [
-        (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])
+        (reading, level)
+        for reading in (*MEASURES, GAP)
+        for level in LEVELS
+        if reading in set(selected["reading"])
     ]
-    columns += [(name + JOINT, level) for name, level in columns if name + JOINT in set(own["reading"])]
+    columns += [(name + JOINT, level) for name, level in columns if name + JOINT in set(selected["reading"])]
     rows = []
-    for method, each in own.groupby("method", sort=False):
+    for method, each in selected.groupby("method", sort=False):
         by_place = {(row["reading"], row["level"]): cell(row) for _, row in each.iterrows()}
         first = each.iloc[0]
         row = {"method": method}
         for reading, level in columns:
             key = (reading, level) if method != STANDARD else (reading, 1.0)
             row[f"{TITLES[reading]} {100 * level:.0f} %"] = by_place.get(key, "")
-        about = {"needs s": "yes" if first["needs_s"] else "no", "splits": str(first["splits"])}
-        rows.append(row | about | {"CPU seconds a split": f"{first['cpu_s']:.1f}"})
+        facts_of_method = {"needs s": "yes" if first["needs_s"] else "no", "splits": str(first["splits"])}
+        rows.append(row | facts_of_method | {"CPU seconds a split": f"{first['cpu_s']:.1f}"})
     return pd.DataFrame(rows)

@@ -78,10 +78,10 @@ def front(
             f"Run the sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
-    together = sensitive is None and len(result.sensitive.columns) > 1
+    is_joint = sensitive is None and len(result.sensitive.columns) > 1
     first = str(result.sensitive.columns[0])
     frames = _of_all_columns(result.frames, first)
-    if together and (frames[result.objective]["column"] == first).any():
+    if is_joint and (frames[result.objective]["column"] == first).any():
         paths, baselines = (_of_all_columns(table, first) for table in (result.paths, result.baselines))
         extended = replace(result, frames=frames, paths=paths, baselines=baselines)
         seen = _compared(extended, method, 0.0, None)
@@ -98,8 +98,8 @@ def front(
     front_drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
     measured = {id: id for id in front_drawn.measures}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
-    shown = replace(seen, fronts={seen.objective: front_drawn}, measure=measure)
-    return pictures.front(shown, theme=theme_of(dark=dark)).figure
+    shown_front = replace(seen, fronts={seen.objective: front_drawn}, measure=measure)
+    return pictures.front(shown_front, theme=theme_of(dark=dark)).figure
 
 
 def profile(

@@ -110,9 +110,9 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         models.append(tables.benchmarks(comparison))
     if len(front.references):
         models.append(tables.references(comparison))
-    done: list[Block] = [tables.history(log)] if log.events else []
+    blocks: list[Block] = [tables.history(log)] if log.events else []
     if not log.is_whole:
-        done.insert(0, "The log was changed: lines were altered or are missing.")
+        blocks.insert(0, "The log was changed: lines were altered or are missing.")
     chapters: dict[str, list[Block]] = {
         "Groups affected": concerned,
         "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
@@ -121,7 +121,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         "The data": [content.data_facts(comparison, dataset)],
         "Training": [content.training_facts(comparison)],
         "Software versions of this report": [content.versions_of_report()],
-        "Log of this run": done,
+        "Log of this run": blocks,
         "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
     }

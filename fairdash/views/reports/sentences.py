@@ -94,10 +94,10 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # Networks and tariffs both reach every dependence from `least` to `most`.
-    most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
-    middle = (most + least) / 2
-    lam = float((on_validation - middle).abs().idxmin())
+    # Networks and tariffs both reach every dependence from `lowest` to `most`.
+    most, lowest = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
+    centre = (most + lowest) / 2
+    lam = float((on_validation - centre).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
     point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
     if not is_reached:
@@ -109,17 +109,17 @@ def networks_and_tariffs(comparison: Comparison) -> str:
         tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)],
         front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)],
     )
-    test, own = (table.pivot(index="split", columns="measure", values="value") for table in rows)
+    test, values = (table.pivot(index="split", columns="measure", values="value") for table in rows)
     unit = float(test[error].mean())
-    less = ((test[error] - own[error]) / unit).dropna().to_numpy()
+    less = ((test[error] - values[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
-    reach = float(student.ppf(0.975, len(less) - 1)) * se
-    wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
+    margin = float(student.ppf(0.975, len(less) - 1)) * se
+    wins = "wins" if mean > margin else "loses" if mean < -margin else "neither wins nor loses"
     return (
         f"At equal dependence the best network {wins} against the tariff: the network's deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} the tariff's (95 % interval over "
-        f"{len(less)} splits: {100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} "
-        f"is {own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
+        f"{len(less)} splits: {100 * (mean - margin):+.2f} to {100 * (mean + margin):+.2f} % below). "
+        f"{symbol} is {values[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
         f"{title_of(lam)}. Both models were chosen on validation rows, and the figures are for test rows."
     )
 
@@ -153,19 +153,19 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
-    begin = f"At {name}"
+    opening = f"At {name}"
     if point.is_standard or name != point.name:
-        begin = f"With the {name},"
+        opening = f"With the {name},"
     if not comparison.has_link(point):
-        return f"{begin} no link is found between {quantity} and {s} {figures}."
+        return f"{opening} no link is found between {quantity} and {s} {figures}."
     if point == comparison.a or comparison.is_of_one_point:
-        return f"{begin} {quantity} depends on {s} {figures}."
+        return f"{opening} {quantity} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
         still = f"still depends on {s}, but less than {than}"
-        return f"{begin} {quantity} {still} {figures}."
+        return f"{opening} {quantity} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
-    return f"{begin} {quantity} depends on {s} {than} {figures}."
+    return f"{opening} {quantity} depends on {s} {than} {figures}."
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
@@ -174,9 +174,9 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
     If the test finds a link that the measure in view does not show, the text names a measure that shows it.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
-    symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
-    of = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
-    in_view = f"{symbol}{of} {shown}"
+    symbol, shown_point = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
+    with_classes = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
+    in_view = f"{symbol}{with_classes} {shown_point}"
     below = f"if the two are independent, the value is below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
@@ -193,21 +193,21 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
     measure = comparison.found_by(point)
     if measure is None:
         return f"{test}{alone}"
-    called, value, edge = measure
+    measure_name, value, edge = measure
     return (
-        f"{test}{called} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
+        f"{test}{measure_name} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
         f"independent); {alone}"
     )
 
 
 def verdict_in_short(comparison: Comparison) -> str:
     """State in a few words whether B has a link, with the test's p-value or the measure's limit."""
-    begin = "link found" if comparison.has_link(comparison.b) else "no link found"
+    link_text = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
         beyond = ">" if comparison.has_link(comparison.b) else "≤"
-        return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
-    return f"{begin} ({p_equals(p)})"
+        return f"{link_text} ({beyond} {number(comparison.edge(comparison.b))})"
+    return f"{link_text} ({p_equals(p)})"
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
@@ -241,14 +241,14 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
     """State the test errors of two points in words: as RMSE in the target's unit, or as a deviance."""
     front = comparison.front
     if front.error == "mse":
-        before, after = (comparison.mean("rmse", point) for point in (a, b))
-        return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
-    before, after = (comparison.mean(front.error, point) for point in (a, b))
-    old, new = (f"{number(100 * share)} %" for share in (before, after))
+        error_before, after = (comparison.mean("rmse", point) for point in (a, b))
+        return error_change(error_before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
+    error_before, after = (comparison.mean(front.error, point) for point in (a, b))
+    old, new = (f"{number(100 * share)} %" for share in (error_before, after))
     of_that = "of the deviance of predicting the average"
     if old == new:
         return f"the deviance stays at {new} {of_that}"
-    return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
+    return f"the deviance {'grows' if after > error_before else 'falls'} from {old} to {new} {of_that}"
 
 
 def who_pays(comparison: Comparison) -> str:
@@ -261,9 +261,9 @@ def who_pays(comparison: Comparison) -> str:
     per_head = moved["per_head"].to_numpy()
     up, down = int(per_head.argmax()), int(per_head.argmin())
     groups = comparison.groups_called(moved)
-    of = "" if comparison.front.cells_called else f"{comparison.values_called} "
+    noun = "" if comparison.front.cells_called else f"{comparison.values_called} "
     parts = [
-        f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {of}{groups[k]}"
+        f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {noun}{groups[k]}"
         for verb, k, moves in (("rise", up, per_head[up] > little), ("fall", down, per_head[down] < -little))
         if moves and len(moved) > 1
     ]
@@ -278,11 +278,11 @@ def named(point: ModelKey) -> str:
 def level(comparison: Comparison) -> str:
     """Return a sentence on how the sum of all predictions changes from A to B."""
     moved = comparison.moved
-    total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
-    if abs(total) < NO_CHANGE * abs(before):
+    total, total_before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
+    if abs(total) < NO_CHANGE * abs(total_before):
         return "The sum of all predictions hardly changes."
     return (
-        f"The sum of all predictions changes by {signed(total / before * 100)} %: "
+        f"The sum of all predictions changes by {signed(total / total_before * 100)} %: "
         f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
     )
 
@@ -308,13 +308,13 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
     row = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
-    begin = (
+    first_words = (
         f"For {goal}: {point.title}"
         if is_reached
         else f"No model reaches this goal: {goal}. The nearest is {point.title}"
     )
     return (
-        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
+        f"{first_words}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
         f"{number(float(row['value']))}. Compared with the standard model, "
         f"{error_between(comparison, THE_STANDARD, point)}."
     )

@@ -255,9 +255,9 @@ def moving_lines(
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), further_values])
-    least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
-    room = 0.06 * (most - least) or 0.5
-    spec["layout"]["yaxis"]["range"] = [least - room, most + room]
+    lowest, most = float(np.nanmin(everything)), float(np.nanmax(everything))
+    room = 0.06 * (most - lowest) or 0.5
+    spec["layout"]["yaxis"]["range"] = [lowest - room, most + room]
     texts = [f"<b>{escaped(name)}</b>" for name in names]
     note = len(spec["layout"]["annotations"]) - 1
     return spec, [

@@ -76,8 +76,8 @@ def trained(comparison: Comparison, method: str) -> Table:
     """Tabulate the trained models of a method, and whether each of them is dominated by another model."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
-    errors, own = (of_measure(others, name) for name in (front.error, comparison.measure))
-    best = pareto_efficient(errors["value"], own["value"])
+    errors, values = (of_measure(others, name) for name in (front.error, comparison.measure))
+    best = pareto_efficient(errors["value"], values["value"])
     columns = {
         "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
         "Splits": errors["n_splits"].map("{:.0f}".format).to_list(),
@@ -99,12 +99,12 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     """Tabulate every trained model with unformatted means over the splits, on test rows."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
-    errors, own = (of_measure(table, name) for name in (front.error, comparison.measure))
-    shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
-    shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
-    shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
-    shown.insert(3, "not beaten by another", pareto_efficient(errors["value"], own["value"]))
-    return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
+    errors, values = (of_measure(table, name) for name in (front.error, comparison.measure))
+    shown_rows = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
+    shown_rows = wide(shown_rows.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
+    shown_rows["method"] = np.where(shown_rows["lam"] == 0, STANDARD, shown_rows["method"])
+    shown_rows.insert(3, "not beaten by another", pareto_efficient(errors["value"], values["value"]))
+    return shown_rows.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
 
 
 def benchmarks(comparison: Comparison) -> Table:
@@ -117,10 +117,10 @@ def benchmarks(comparison: Comparison) -> Table:
     ]
     # Nobody knows whether an existing prediction uses the sensitive attribute.
     has_price = (baselines["method"] == PRICE).any()
-    own = " (the existing prediction may)" if has_price else ""
+    price_note = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
     return Table(
-        f"Benchmarks that do not see the sensitive attribute{own}",
+        f"Benchmarks that do not see the sensitive attribute{price_note}",
         pd.DataFrame({"Benchmark": names, **_figures(baselines, _shown(comparison), comparison)}),
         f"{_FLOORS}{level}",
     )
@@ -130,7 +130,7 @@ def references(comparison: Comparison) -> Table:
     """Tabulate error and dependence of prices that use the sensitive attribute."""
     front, table = comparison.front, comparison.front.references
     models = of_measure(table, "mse")
-    called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
+    reference_names = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
     strengths = [
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(models["method"], models["lam"], strict=True)
@@ -144,10 +144,10 @@ def references(comparison: Comparison) -> Table:
             f"{_estimate(front.price)} above that of the best predictions that may depend on "
             f"{comparison.sensitive}."
         )
-    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
+    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in reference_names.items())
     return Table(
         "References that use the sensitive attribute",
-        pd.DataFrame({"Reference": models["method"].map(called), "Strength": strengths, **figures}),
+        pd.DataFrame({"Reference": models["method"].map(reference_names), "Strength": strengths, **figures}),
         f"{_FLOORS}{note} {limits}",
     )
 
@@ -186,10 +186,10 @@ def moved(comparison: Comparison) -> Table:
     """Tabulate how predictions change, by group of the sensitive column and for all rows."""
     table = comparison.moved
     count, total = table["heads"].sum(), table["total"].sum()
-    before = (table["before"] * table["heads"]).sum() / count
+    mean = (table["before"] * table["heads"]).sum() / count
     change = total / count
     whole = pd.Series(
-        {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
+        {"heads": count, "before": mean, "after": mean + change, "per_head": change, "total": total}
     )
     groups = zip(comparison.groups_called(table), (row for _, row in table.iterrows()), strict=True)
     weighted = comparison.result.weight is not None
@@ -323,8 +323,8 @@ def _figures(
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
     for id in ids:
-        own = [(figure, id) for figure in figures_of(of_measure(rows, id))]
-        columns |= _beside_floor(REGISTRY[id].symbol, own, comparison)
+        figures_with_id = [(figure, id) for figure in figures_of(of_measure(rows, id))]
+        columns |= _beside_floor(REGISTRY[id].symbol, figures_with_id, comparison)
     return columns
 
 
