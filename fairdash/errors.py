@@ -90,8 +90,8 @@ def _extent(lines: Sequence[int], count: int | None) -> str:
         parts.append(f"{count:,} {'place' if count == 1 else 'places'}")
     if lines:
         numbers = ", ".join(str(line) for line in lines[:5])
-        rest = ", …" if (count or len(lines)) > 5 else ""
-        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {numbers}{rest}")
+        ellipsis = ", …" if (count or len(lines)) > 5 else ""
+        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {numbers}{ellipsis}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 

@@ -236,9 +236,9 @@ def carry_out(
     columns = plan.columns
     parts, n_done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
 
-    def tell(doing: str, share: float) -> None:
+    def tell(message: str, share: float) -> None:
         if progress is not None:
-            progress(doing, (n_done + share) / parts)
+            progress(message, (n_done + share) / parts)
 
     tell("Reading the rows", 0.0)
     unfiltered_frame = frame
@@ -330,11 +330,11 @@ def conclude(
         rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": estimate.p_value}
         rows[-1]["verdict"] = verdict
         shares = {"lower": lower, "upper": upper, "smallest": smallest, "floor": floor}
-        needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
+        rows_needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
         p_values = {ANY_LINK: measured.p_any_link, "p_below": estimate.p_below, "p_above": estimate.p_above}
         rows += (key | {"quantity": quantity, "value": share} for quantity, share in shares.items())
         rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
-        rows.append(key | needed)
+        rows.append(key | rows_needed)
         if number in sentences and (number != 5 or name == "sufficiency"):
             answer, *further_texts = sentences[number]
             sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *further_texts)
@@ -376,8 +376,8 @@ def _with_class_names(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.D
     if class_column is not None and "class" not in frame:
         frame = frame.copy()
         frame.insert(0, "class", [table.called(value) for value in frame[class_column]])
-    ends = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
-    return frame.assign(**ends)
+    end_columns = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
+    return frame.assign(**end_columns)
 
 
 _VERDICTS = {
@@ -389,11 +389,11 @@ _VERDICTS = {
 
 
 def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
-    delta, needed = plan.gap_in_words, measured.rows_needed(plan)
+    delta, n_needed = plan.gap_in_words, measured.rows_needed(plan)
     return _VERDICTS[verdict].format(
         delta=delta,
         smallest=percent(measured.found.smallest / measured.mean_price),
-        rows=f" (ruling out {delta} takes about {needed:,.0f} rows)" if needed > measured.table.n else "",
+        rows=f" (ruling out {delta} takes about {n_needed:,.0f} rows)" if n_needed > measured.table.n else "",
     )
 
 

@@ -75,16 +75,16 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for name in (*roles.values(), *others, *(columns.features or ())):
         get_entry(columns_by_text, name, option="column")
     checks = Checks(OptionError)
-    seen: dict[str, str] = {}
+    role_by_name: dict[str, str] = {}
 
     def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
-        role = seen.get(name, "")
+        role = role_by_name.get(name, "")
         problem = f"The column “{name}” is the {role.replace('_', ' ')} already"
         checks.require(role in ("", but), option, problem, hint)
 
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
-        seen[name] = role
+        role_by_name[name] = role
     hint_for_controls = (
         "Among rows that are equal in this column, nothing remains to compare. Leave it out of the factors."
     )
@@ -94,7 +94,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         is_free(name, "features", "Leave it out of the features.", but="groups")
     if columns.coverage is not None:
         is_feature = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
-        is_available = columns.coverage in columns_by_text and columns.coverage not in seen
+        is_available = columns.coverage in columns_by_text and columns.coverage not in role_by_name
         problem, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(
             is_feature and (is_available or columns.coverage in columns.controls), "coverage", problem, hint
@@ -393,8 +393,8 @@ def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
     """Return the features that the user named, or every informative column without another role."""
     if columns.features is not None:
         return columns.features
-    with_role = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
-    return tuple(str(name) for name in frame if name not in with_role and _is_informative(frame[name]))
+    role_columns = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
+    return tuple(str(name) for name in frame if name not in role_columns and _is_informative(frame[name]))
 
 
 def _is_informative(column: pd.Series) -> bool:

@@ -123,8 +123,8 @@ def basis_of(table: AuditTable) -> Basis:
     steps = np.zeros_like(penalty)
     total = weight.sum()
     share = np.cumsum(weight)[np.searchsorted(s, at, side="right") - 1] / total
-    ends = np.array([weight[s < low].sum(), weight[s <= high].sum()]) / total
-    for name, tail, where in (("below", s < low, ends[0]), ("above", s > high, ends[1])):
+    tails = np.array([weight[s < low].sum(), weight[s <= high].sum()]) / total
+    for name, tail, where in (("below", s < low, tails[0]), ("above", s > high, tails[1])):
         if not tail.any():
             continue
         rows = hstack([rows, csr_matrix(tail[:, None].astype(float))], format="csr")
@@ -142,7 +142,7 @@ def basis_of(table: AuditTable) -> Basis:
         at = np.append(at, mean)
         share, kind = np.append(share, where), (*kind, name)
     return Basis(
-        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=ends,
+        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=tails,
         table=table,
     )  # fmt: skip
 
@@ -190,10 +190,10 @@ def _levels(table: AuditTable, is_not_tail: NDArray[np.bool_], values: Array) ->
 
 
 def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: int) -> _CurveBasis:
-    within, inner_weight = s[is_not_tail], weight[is_not_tail]
-    low, high = within[0], within[-1]
+    inner_s, inner_weight = s[is_not_tail], weight[is_not_tail]
+    low, high = inner_s[0], inner_s[-1]
     # x is s scaled to [0, 1], so that the penalty does not depend on the unit of s.
-    x = (within - low) / (high - low)
+    x = (inner_s - low) / (high - low)
     inner_knots = np.unique(quantiles(x, inner_weight, np.linspace(0, 1, knots + 2)[1:-1]))
     inner_knots = inner_knots[(inner_knots > 0) & (inner_knots < 1)]
     edges = np.concatenate([[0.0], inner_knots, [1.0]])
@@ -360,12 +360,12 @@ def predicted_out_of_fold(
     folds = table.folds(n_folds)
     predictions = np.empty_like(y)
     for fold in range(n_folds):
-        out = folds == fold
-        rows = basis.rows[~out]
-        weighted = times_rows(rows, table.weight[~out] / table.weight[~out].sum())
+        test = folds == fold
+        rows = basis.rows[~test]
+        weighted = times_rows(rows, table.weight[~test] / table.weight[~test].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
-        predictions[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
+        predictions[test] = basis.rows[test] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~test]))
     return predictions
 
 

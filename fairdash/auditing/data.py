@@ -75,17 +75,17 @@ class Measured:
     p_any_link: float = math.nan
     curve: Curve | None = None
 
-    def any_link_in_words(self, between: str = "") -> str:
+    def any_link_in_words(self, target: str = "") -> str:
         """Describe the test for any kind of link, which may detect a link that averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
-            return f"A joint test of several measures finds no link of any kind{between} {p}."
+            return f"A joint test of several measures finds no link of any kind{target} {p}."
         if self.found.p_value > LEVEL:
             return (
-                f"A joint test of several measures finds a link{between} {p}. The averages do not show this "
+                f"A joint test of several measures finds a link{target} {p}. The averages do not show this "
                 "link, but the spread may."
             )
-        return f"A joint test of several measures also finds a link{between} {p}."
+        return f"A joint test of several measures also finds a link{target} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
         """Return the number of similar rows needed to show that a gap of 0 is below the acceptable gap."""
@@ -164,9 +164,9 @@ class AuditData:
         roles_used = self.roles | {cost if role == "cost" else role for role in roles}
         if roles_used not in self._parts:
             table = self.table.on(roles_used)
-            same = table is self.table
+            is_same_table = table is self.table
             self._parts[roles_used] = (
-                self if same else replace(self, table=table, roles=roles_used, _parts={})
+                self if is_same_table else replace(self, table=table, roles=roles_used, _parts={})
             )
         return self._parts[roles_used]
 
@@ -249,9 +249,9 @@ class AuditData:
             random_state=self.seed,
         )
 
-    def say(self, doing: str, question: int, part: float = 0.0) -> None:
+    def say(self, message: str, question: int, part: float = 0.0) -> None:
         """Report that the share `part` of a question's work is done."""
-        self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
+        self.tell(message, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
         """Return a measure as a row with amounts and shares of the mean price, or with plain numbers."""
@@ -279,16 +279,16 @@ class Answered:
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
                 self.data.say(question.title, number)
-                left_out = self.data.left_out(question.uses)
+                n_dropped = self.data.left_out(question.uses)
                 try:
                     part = question.answer(self.data, replace(self, parts=parts))
                 except MissingPackageError as missing:
                     part = Part(sentences=(f"Not answered here: {missing}.",))
                 except DataError as error:
-                    if number == CRITERIA[self.data.plan.criterion].question or not left_out:
+                    if number == CRITERIA[self.data.plan.criterion].question or not n_dropped:
                         raise
                     part = Part(sentences=(f"Not answered: {error}",))
-                parts[number] = replace(part, sentences=(*part.sentences, *left_out))
+                parts[number] = replace(part, sentences=(*part.sentences, *n_dropped))
             elif question.missing:
                 parts[number] = Part(sentences=(question.missing,))
         return replace(self, parts=parts)
@@ -376,8 +376,8 @@ def data_of(
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
-    needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
-    return [needed] if needed else []
+    roles_needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
+    return [roles_needed] if roles_needed else []
 
 
 def _data_of_crossings(
@@ -431,10 +431,10 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
 def _note_on_small_cells(data: AuditData) -> str:
     """Return a sentence on the rows in cells that are too small to be judged; "" if there are none."""
     table = data.table
-    if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
+    if not (count := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
     return (
-        f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
+        f"{counted(count, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
         f"{MIN_SHOWN} rows or policies. These cells get no verdict."
     )
 

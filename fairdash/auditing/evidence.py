@@ -49,10 +49,14 @@ LARGEST = 64 * 10**6
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
     """Return the SHA-256 of the cells that an audit uses; the hash does not depend on the order of rows."""
-    needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
-    needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
-    needed += feature_names(frame, columns)
-    needed_rows = frame[list(dict.fromkeys(needed))]
+    needed_columns = [
+        *columns.numbers().values(),
+        *columns.controls,
+        *([columns.groups] if columns.groups else []),
+    ]
+    needed_columns += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
+    needed_columns += feature_names(frame, columns)
+    needed_rows = frame[list(dict.fromkeys(needed_columns))]
     column_by_name = {
         name: column.astype(float) if pd.api.types.is_numeric_dtype(column) else column.astype(object)
         for name, column in needed_rows.items()
@@ -84,8 +88,8 @@ def command_of(result: Findings) -> str:
     """Return the command that reproduces the evidence from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
     model = " --model MODEL" if "model" in result.origin else ""
-    against = "" if result.since is None else " --against LAST.zip"
-    return f"fairdash audit{file} --plan plan.json{model}{against} --out again.zip"
+    comparison_option = "" if result.since is None else " --against LAST.zip"
+    return f"fairdash audit{file} --plan plan.json{model}{comparison_option} --out again.zip"
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:

@@ -356,17 +356,17 @@ def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> f
     draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
     scale = np.sqrt(np.asarray(parts.multiply(parts).sum(axis=0)).ravel())
     scale[scale == 0] = 1.0
-    of_sums, most = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
+    of_sums, largest = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
     for start in range(0, parts.shape[1], _SUMS_PER_BATCH):
-        np.maximum(most, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ draws).max(axis=0), out=most)
-    return float(np.quantile(most, 1 - LEVEL))
+        np.maximum(largest, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ draws).max(axis=0), out=largest)
+    return float(np.quantile(largest, 1 - LEVEL))
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:
     """Draw random errors of a curve, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
-    half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
-    return (np.vstack([half, -half]) @ root.T) * scale
+    half_draws = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
+    return (np.vstack([half_draws, -half_draws]) @ root.T) * scale
 
 
 def _scales(freedom: Array, random_state: int | None) -> Array:

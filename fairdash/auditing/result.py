@@ -286,8 +286,8 @@ class Findings:
         """Return a map of file names to content: ``audit.json`` and one CSV per table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames: dict[str, pd.DataFrame] = {}
-        every: tuple[Findings, ...] = (self, *self.others)
-        for k, each in enumerate(every, start=1):
+        all_findings: tuple[Findings, ...] = (self, *self.others)
+        for k, each in enumerate(all_findings, start=1):
             answers = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
             tables = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
             frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in tables.items()}
@@ -328,8 +328,8 @@ def primary(row: pd.Series, plan: AuditPlan) -> str:
         factors=few(columns.controls),
         value=percent(row["value"]),
     )
-    between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
-    return f"{sentence} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
+    interval_text = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
+    return f"{sentence} ({interval_text}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
@@ -372,11 +372,11 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
-    old, new = before.verdict, now.verdict
+    verdict_before, new = before.verdict, now.verdict
     verdict = (
         f" The primary verdict is still “{new}”."
-        if old == new
-        else f" The primary verdict was “{old}” and is “{new}”."
+        if verdict_before == new
+        else f" The primary verdict was “{verdict_before}” and is “{new}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
@@ -405,11 +405,11 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
             shared = shared.merge(other, on=keys, suffixes=("", "_before"))
             values = {key: shared[f"{key}_before"] / before.mean_price for key in columns}
         value = shared["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
-        half = np.hypot(
+        half_widths = np.hypot(
             (shared["high"] - shared["low"]).to_numpy() / now.mean_price,
             np.asarray(values["high"]) - np.asarray(values["low"]),
         ) / 2  # fmt: skip
-        curve = {"value": value, "low": value - half, "high": value + half}
+        curve = {"value": value, "low": value - half_widths, "high": value + half_widths}
         where = {name: shared[name].to_numpy() for name in ("class", "at") if name in shared}
         parts.append(pd.DataFrame({**where, "kind": kind, **curve}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
@@ -424,15 +424,15 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     value, low, high, was, was_low, was_high = (
         merged[f"{key}{which}"] for which in ("", "_before") for key in keys
     )
-    moved = value - was
+    change = value - was
     columns = {
         "what": merged["what"],
         "before": was,
         "now": value,
-        "difference": moved,
+        "difference": change,
         # Each limit of a change combines the lower side of one interval with the upper side of the other.
-        "ci_low": moved - np.hypot(value - low, was_high - was),
-        "ci_high": moved + np.hypot(high - value, was - was_low),
+        "ci_low": change - np.hypot(value - low, was_high - was),
+        "ci_high": change + np.hypot(high - value, was - was_low),
         "verdict_before": merged["verdict_before"],
         "verdict_now": merged["verdict"],
     }

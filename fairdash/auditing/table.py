@@ -209,9 +209,9 @@ class AuditTable:
         }
         return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
-    def sampled(self, most: int) -> AuditTable:
-        """Draw whole units with about `most` rows in total, and rescale `deal` to [0, 1)."""
-        share = min(1.0, most / self.n)
+    def sampled(self, max_rows: int) -> AuditTable:
+        """Draw whole units with about `max_rows` rows in total, and rescale `deal` to [0, 1)."""
+        share = min(1.0, max_rows / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
 
@@ -294,9 +294,9 @@ class AuditTable:
         used_features, leak_notes = without_leaks(frame, columns, feature_names(frame, columns))
         notes += leak_notes
         features = pd.DataFrame({name: as_feature(frame[name]) for name in used_features}, index=frame.index)
-        needed = [*columns.numbers().values(), *columns.controls]
-        needed += [] if columns.groups is None else [columns.groups]
-        used = frame.loc[complete, list(dict.fromkeys(needed))].reset_index(drop=True)
+        needed_columns = [*columns.numbers().values(), *columns.controls]
+        needed_columns += [] if columns.groups is None else [columns.groups]
+        used = frame.loc[complete, list(dict.fromkeys(needed_columns))].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
             used, classes = with_codes(used, columns, notes, min_rows=FEWEST)
@@ -376,11 +376,11 @@ class AuditTable:
 
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
     """Return a mask of the rows that an audit can use, (n,), and notes on all other rows."""
-    needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
-    is_missing = frame[needed].isna().to_numpy()
+    needed_columns = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
+    is_missing = frame[needed_columns].isna().to_numpy()
     notes = [
         f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in zip(needed, is_missing.sum(axis=0), strict=True)
+        for name, count in zip(needed_columns, is_missing.sum(axis=0), strict=True)
         if count
     ]
     complete = np.asarray(~is_missing.any(axis=1))

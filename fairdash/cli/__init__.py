@@ -200,11 +200,11 @@ def _execute(words: list[str]) -> int:
         print(cli.version)
         return 0
     try:
-        chain, apps, rest = cli.parse_commands(words)
+        chain, apps, unparsed = cli.parse_commands(words)
         verbs = [word for word in chain if not word.startswith("-")]
         if set(words).isdisjoint(cli.help_flags):
             if apps[-1].default_command is None:
-                raise _no_command(apps[-1], rest)
+                raise _no_command(apps[-1], unparsed)
         elif not sys.stdout.isatty():
             print(help_text(cli, verbs))
             return 0
@@ -219,8 +219,8 @@ def _execute(words: list[str]) -> int:
     return 2
 
 
-def _no_command(group: App, rest: list[str]) -> OptionError:
-    problem = f"“{rest[0]}” is not a known command" if rest else "Give a command"
+def _no_command(group: App, unparsed: list[str]) -> OptionError:
+    problem = f"“{unparsed[0]}” is not a known command" if unparsed else "Give a command"
     names = ", ".join(name for name in group if not name.startswith("-"))
     return OptionError.of(problem, f"Choose one of: {names}.")
 

@@ -55,14 +55,14 @@ def compare_repeated(now: Findings, before: Findings) -> str:
     ) + _made_with(now, before)
 
 
-def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
+def _sentences(text_before: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
     largest: dict[str, float] = {}
-    for path, value in old.items():
+    for path, value in text_before.items():
         if isinstance(value, float):
             largest[_column(path)] = max(largest.get(_column(path), 0.0), abs(value))
     differences = {
-        path: _relative_difference(old.get(path), new.get(path), largest.get(_column(path), 0.0))
-        for path in old | new
+        path: _relative_difference(text_before.get(path), new.get(path), largest.get(_column(path), 0.0))
+        for path in text_before | new
     }
     largest_path = max(differences, key=lambda path: differences[path])
     where = _column(largest_path)
@@ -72,7 +72,7 @@ def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any])
         yield f"Not only numbers differ from the evidence; the first difference is “{where}”."
     else:
         yield f"The numbers differ by at most {differences[largest_path]:.1g} of the largest in their column:"
-        yield f"“{where}” was {old[largest_path]:.6g} and is {new[largest_path]:.6g}."
+        yield f"“{where}” was {text_before[largest_path]:.6g} and is {new[largest_path]:.6g}."
     changed = sum(gap > 0 for path, gap in differences.items() if path[-1] == "verdict")
     yield f"{counted(changed, 'verdict')} changed." if changed else "No verdict changed."
 
@@ -91,12 +91,12 @@ def _values_by_path(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
         yield path, value
 
 
-def _relative_difference(old: Any, new: Any, scale: float) -> float:
+def _relative_difference(value_before: Any, new: Any, scale: float) -> float:
     """Return the difference of two numbers as a share of `scale`; infinity for other unequal values."""
-    if old == new:
+    if value_before == new:
         return 0.0
-    if isinstance(old, float) and isinstance(new, float | int) and scale > 0:
-        return abs(old - new) / scale
+    if isinstance(value_before, float) and isinstance(new, float | int) and scale > 0:
+        return abs(value_before - new) / scale
     return math.inf
 
 
@@ -106,8 +106,8 @@ def _made_with(now: Findings, other_evidence: Findings) -> str:
         for name in sorted(other_evidence.made_with.keys() | now.made_with.keys())
         if other_evidence.made_with.get(name) != now.made_with.get(name)
     )
-    listed = ", ".join(others)
-    return f" The evidence was made with {listed}." if listed else ""
+    names_in_text = ", ".join(others)
+    return f" The evidence was made with {names_in_text}." if names_in_text else ""
 
 
 #: File names, in a folder, of the filing and of a customer's page.
@@ -210,15 +210,15 @@ def audit(
     page_files = _files_of_pages(template, model_options["customer"], out, pdf=pdf)
     # All files are read first, so that an unreadable file raises an error before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
-    earlier = None if against is None else AuditResult.load(against)
+    last_audit = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
     frame, origin = _table(file, earlier_evidence, None if model is not None else requested, reading=chosen)
     result = carry_out(frame, requested, origin=origin, model=model, **model_options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
-    if earlier is not None:
-        result = result.compare(earlier)
+    if last_audit is not None:
+        result = result.compare(last_audit)
     repeated_texts = {"repeated": repeated} if repeated else {}
     try:
         say(
@@ -293,10 +293,10 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
         List only rules that were last looked up over a year ago. The exit status is 1 if it finds one.
     """
     today = datetime.now(UTC).date()
-    listed = [rule for rule in RULES.values() if not stale or rule.is_stale(today)]
-    no_rules = () if listed else ("No rule was last looked up over a year ago.",)
-    say([rule.row for rule in listed], (*map(_rule_in_words, listed), *no_rules), as_json=as_json)
-    return int(stale and bool(listed))
+    selected = [rule for rule in RULES.values() if not stale or rule.is_stale(today)]
+    no_rules = () if selected else ("No rule was last looked up over a year ago.",)
+    say([rule.row for rule in selected], (*map(_rule_in_words, selected), *no_rules), as_json=as_json)
+    return int(stale and bool(selected))
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:

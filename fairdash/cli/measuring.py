@@ -104,7 +104,7 @@ def measure(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *conditions]
     )
     note_policies(frame, group, but=(u, v, exposure))
-    left_out = int((~complete).sum())
+    n_dropped = int((~complete).sum())
     first, *weight = (values[complete].astype(float) for values in numbers)
     second = second[complete] if are_classes else second[complete].astype(float)
     _refuse_without_evidence(first, second, *weight)
@@ -127,13 +127,13 @@ def measure(
     figures = asdict(estimate) | {
         "evaluation": REGISTRY[estimate.id].recorded or None,
         "interval_of": estimate.interval_of,
-        "n_left_out": left_out,
+        "n_left_out": n_dropped,
         "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
     }
     if among_equals is not None:
         figures["among_equals"] = asdict(among_equals)
     n_groups = int(groups[0][complete].nunique()) if groups else None
-    say(figures, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
+    say(figures, _sentences(estimate, verdict, n_dropped, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -242,7 +242,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
 def _sentences(
     estimate: DependenceEstimate,
     verdict: IndependenceTest,
-    left_out: int,
+    n_dropped: int,
     among_equals: ConditionalDependence | None,
     groups: int | None,
 ) -> Iterator[str]:
@@ -276,8 +276,8 @@ def _sentences(
     )
     if among_equals is not None:
         yield from _conditional_sentences(among_equals)
-    if left_out:
-        yield f"Rows left out because a cell is missing: {left_out:,}."
+    if n_dropped:
+        yield f"Rows left out because a cell is missing: {n_dropped:,}."
 
 
 def _conditional_sentences(test: ConditionalDependence) -> Iterator[str]:

@@ -36,17 +36,17 @@ Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sideba
 @runs.command(name="list")
 def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """List all runs, the newest first."""
-    listed = list_runs(owner=check_owner(owner))
-    run_records = [_about(run) for run in listed.runs]
+    run_list = list_runs(owner=check_owner(owner))
+    run_records = [_about(run) for run in run_list.runs]
     lines = [
         f"{record['id']}  {record['created'][:16]}  {record['state']:9}  {record['name'] or record['data']}, "
         f"{record['objective']}"
         for record in run_records
     ]
     lines = lines or ["No run yet. Train a run in the app: fairdash app."]
-    say({"runs": run_records, "damaged": listed.damaged}, lines, as_json=as_json)
-    if listed.damaged and not as_json:
-        print(f"Can't be read: {', '.join(listed.damaged)}. Other runs are not affected.", file=sys.stderr)
+    say({"runs": run_records, "damaged": run_list.damaged}, lines, as_json=as_json)
+    if run_list.damaged and not as_json:
+        print(f"Can't be read: {', '.join(run_list.damaged)}. Other runs are not affected.", file=sys.stderr)
 
 
 @runs.command

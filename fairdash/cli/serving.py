@@ -118,6 +118,6 @@ def reproduce(
         processes=processes,
         reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
     )
-    written = {"folder": str(out_path), "tables": list(result.tables), "about": result.about}
+    study_files = {"folder": str(out_path), "tables": list(result.tables), "about": result.about}
     summary = f"{out_path}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
-    say(written, [summary], as_json=as_json)
+    say(study_files, [summary], as_json=as_json)

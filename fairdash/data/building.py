@@ -246,7 +246,7 @@ class _Table(NamedTuple):
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
         """Return a mask of the rows that are left out with the user's consent."""
-        unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
+        unusable, lacks_value = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
             role, missing = self.role_of_column[column], values.isna().to_numpy()
@@ -261,7 +261,7 @@ class _Table(NamedTuple):
                     self._note_lost_target(column, excluded, outcomes)
                 unusable |= excluded
             elif drop_missing and role in (TARGET, SENSITIVE):
-                without |= missing
+                lacks_value |= missing
             if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
                 notes.append(_negative_note(values, DROP_NEGATIVE, self.lines))
                 unusable |= (values < 0).to_numpy()
@@ -272,12 +272,12 @@ class _Table(NamedTuple):
                     n_excluded = counted(int(excluded.sum()), "row")
                     notes.append(f"{n_excluded} left out, because “{column}” is infinite there.")
                 unusable |= excluded
-        if without.any():
-            n_missing = int(without.sum())
+        if lacks_value.any():
+            n_missing = int(lacks_value.sum())
             notes.append(
                 f"{counted(n_missing, 'row')} left out, because the target or a sensitive value is missing."
             )
-        return unusable | without
+        return unusable | lacks_value
 
     def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
         """Add a note on the sum of the target in the rows that are left out because of their exposure."""

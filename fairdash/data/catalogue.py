@@ -219,10 +219,10 @@ class CatalogueEntry:
 
 def _entries() -> dict[str, CatalogueEntry]:
     text = resources.files("fairdash.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    written: dict[str, dict[str, Any]] = tomllib.loads(text)
+    entries_read: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
-    for dataset_id, entry in written.items():
-        fields = {**written.get(entry.get("like", ""), {}), **entry}
+    for dataset_id, entry in entries_read.items():
+        fields = {**entries_read.get(entry.get("like", ""), {}), **entry}
         fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})

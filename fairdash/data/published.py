@@ -183,9 +183,9 @@ def motor(
         "2 columns left out: the policy number, and the year, because a price is for a future year.",
         f"{len(CLAIMS)} columns on claims are no features, as they are known only at the end of the year.",
     ]
-    left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
+    excluded_columns = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
-        left_out.append(SUBREGION)
+        excluded_columns.append(SUBREGION)
         notes.append("The subregion is left out. The density of its inhabitants is a feature.")
     n_duplicates = int(policies["PolNum"].duplicated().sum())
     notes.append(
@@ -206,7 +206,7 @@ def motor(
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
-        features=policies.drop(columns=left_out),
+        features=policies.drop(columns=excluded_columns),
         target=(amount / years if by_year else amount).rename(name),
         sensitive=policies[[MOTOR_SENSITIVE]].astype(float),
         weight=years if by_year else None,
@@ -316,8 +316,8 @@ def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
     """
     table = pd.read_csv(io.BytesIO(content))
     frame = table.dropna().reset_index(drop=True)
-    left_out = [column for column in PLACES if column in frame]
-    features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
+    excluded = [column for column in PLACES if column in frame]
+    features = frame.drop(columns=[*excluded, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
     return CATALOGUE[dataset_id].dataset(
         features=features,
@@ -325,7 +325,7 @@ def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
             f"{len(table) - len(frame):,} of {len(table):,} {areas} left out, because a cell is missing.",
-            f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
+            f"{len(excluded)} columns left out, as they only name or number a row ({', '.join(excluded)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",
         ),

@@ -329,7 +329,9 @@ class Estimator:
         takes the larger p-value, which is valid unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
-        return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
+        return np.stack(
+            [self.permuted(pairs, permutations, weight_moves=moves_weights) for moves_weights in ways]
+        )
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
         """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
@@ -340,20 +342,20 @@ class Estimator:
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         accepted = keywords(self.measure.load())
-        way: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if weight is None:
             is_short = "permutations" in accepted and _keep_margin(permutations, pairs.groups)
         else:
             is_short = "weight_moves" in accepted and bool((weight > 0).all())
-            way["weight_moves"] = weight_moves
+            options["weight_moves"] = weight_moves
         if is_short:
-            return self._applied(pairs, result, permutations=permutations, **way)
+            return self._applied(pairs, result, permutations=permutations, **options)
         for row in range(len(pairs.u)):
-            fixed = np.broadcast_to(pairs.u[row], permutations.shape)
-            weights = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
+            fixed_u = np.broadcast_to(pairs.u[row], permutations.shape)
+            weights = None if weight is None else np.broadcast_to(weight[row], fixed_u.shape)
             if weight is not None and weight_moves:
                 weights = weight[row][permutations]
-            result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], weights, pairs.groups))
+            result[row] = self.values(Pairs(fixed_u, pairs.v[row][permutations], weights, pairs.groups))
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:

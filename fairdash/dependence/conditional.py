@@ -313,12 +313,12 @@ def double_residuals(
     targets = np.column_stack([standardised(a[0][rows], mass), psi])
     folds = draw_folds(len(rows), None if codes is None else as_groups(codes[rows], len(rows)), random_state)
     if regression == "trees":
-        fitted = trees_out_of_fold(table, targets, mass, folds, random_state)
+        predicted_values = trees_out_of_fold(table, targets, mass, folds, random_state)
         method = "boosted trees"
     else:
         functions, penalty, method = spline_functions(table)
-        fitted = ridge_out_of_fold(functions, penalty, targets, mass, folds)
-    residuals = targets - fitted
+        predicted_values = ridge_out_of_fold(functions, penalty, targets, mass, folds)
+    residuals = targets - predicted_values
     spread = np.average(targets**2, axis=0, weights=mass) - np.average(targets, axis=0, weights=mass) ** 2
     share = np.average(residuals**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
     usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
@@ -441,8 +441,8 @@ def _effect(parts: DoubleResiduals, weights: Array, groups: Index | None, random
     functions = np.concatenate([parts.psi, *(smooth * h[:, None] for h in weights.T)], axis=1)
     folds = draw_folds(len(parts.u), groups, random_state)
     target = (parts.u / np.sqrt(variance))[:, None]
-    fitted = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, parts.weight, folds)
-    error = np.average((target - fitted)[:, 0] ** 2, weights=parts.weight)
+    predicted_values = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, parts.weight, folds)
+    error = np.average((target - predicted_values)[:, 0] ** 2, weights=parts.weight)
     return float(np.sqrt(np.clip(1 - error, 0.0, 1.0)))
 
 

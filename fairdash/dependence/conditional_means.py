@@ -308,8 +308,10 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
         return False
     paired = pd.DataFrame(ranks[frame.index])
     total = paired.var(ddof=0)
-    within = (paired - paired.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
-    return bool((total > 0).any() and (within <= LEFT_OF_S * total).all())
+    variance_share = (paired - paired.groupby(frame["cell"].to_numpy()).transform("mean")).pow(
+        2
+    ).sum() / pairs
+    return bool((total > 0).any() and (variance_share <= LEFT_OF_S * total).all())
 
 
 def determined() -> DeterminedError:

@@ -379,7 +379,7 @@ def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
     if groups is not None:
         # Groups differ in size, so half-samples of groups differ in size and are evaluated one by one.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
-        return np.concatenate([estimator.values(half) for half in halves])
+        return np.concatenate([estimator.values(half_estimator) for half_estimator in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
     weight = None if pairs.weight is None else pairs.weight[0][rows]
     return estimator.values(Pairs(pairs.u[0][rows], pairs.v[0][rows], weight))

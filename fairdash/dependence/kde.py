@@ -231,11 +231,11 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
         # One product of large matrices is much faster than many products of small matrices.
-        moved = [np.take(kernel, orders.ravel(), axis=-1).reshape(-1, n) for kernel in g]
-        if len(moved) == 1:
-            products = f.reshape(-1, n) @ moved[0].T
+        permuted = [np.take(kernel, orders.ravel(), axis=-1).reshape(-1, n) for kernel in g]
+        if len(permuted) == 1:
+            products = f.reshape(-1, n) @ permuted[0].T
         else:
-            products = np.concatenate([a @ b.T for a, b in zip(f, moved, strict=True)])
+            products = np.concatenate([a @ b.T for a, b in zip(f, permuted, strict=True)])
         joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
         columns.append(_values_of(np, _probabilities(np, joint / n + damping)))
     return np.concatenate(columns, axis=1)
@@ -290,8 +290,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         return kernels
     # All pairs share the longest grid. Lines beyond a pair's grid are set to 0, so that its value does not
     # depend on the other pairs.
-    inside = (index <= steps)[..., None]
-    return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
+    in_support = (index <= steps)[..., None]
+    return kernels if bool(xp.all(in_support)) else xp.where(in_support, kernels, xp.zeros_like(kernels))
 
 
 def _gaussians(t: Array, count: int) -> Array:

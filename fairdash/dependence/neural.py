@@ -320,10 +320,10 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
             if best is None:
                 best, best_parameters = value, [tensor.detach().clone() for tensor in parameters]
                 return
-            better = value > best
-            best = torch.where(better, value, best)
-            for old, new in zip(best_parameters, parameters, strict=True):
-                old.copy_(torch.where(better[:, None, None], new, old))
+            is_better = value > best
+            best = torch.where(is_better, value, best)
+            for parameter, new in zip(best_parameters, parameters, strict=True):
+                parameter.copy_(torch.where(is_better[:, None, None], new, parameter))
 
     for step in range(n_steps):
         if held is not None and step % _STEPS_PER_CHECK == 0:
@@ -335,8 +335,8 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     if held is not None:
         keep_best(held)
         with torch.no_grad():
-            for new, old in zip(parameters, best_parameters, strict=True):
-                new.copy_(old)
+            for new, parameter in zip(parameters, best_parameters, strict=True):
+                new.copy_(parameter)
 
 
 def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
@@ -351,6 +351,6 @@ def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -
     """
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))
-    every = torch.arange(count)
-    chunks = [value(rows.members(every[start : start + at_once])) for start in range(0, count, at_once)]
+    all_rows = torch.arange(count)
+    chunks = [value(rows.members(all_rows[start : start + at_once])) for start in range(0, count, at_once)]
     return [torch.cat(parts).double().numpy() for parts in zip(*chunks, strict=True)]

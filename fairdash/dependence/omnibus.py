@@ -238,7 +238,7 @@ def independence_test(
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
-    results = [least_p(way) for way in values[:, :, 0]]
+    results = [least_p(values_of_way) for values_of_way in values[:, :, 0]]
     p_value, by_measure = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
@@ -303,8 +303,8 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
         return _of_orders(of_u, of_v, all_orders, side)[None]
     # Weights with mean 1 suit single precision.
     weight = weight / weight.mean()
-    fixed = _of_orders(of_u * weight[:, None], of_v, all_orders, side)
-    return np.stack([fixed, _of_orders(of_u, of_v * weight[:, None], all_orders, side)])
+    fixed_values = _of_orders(of_u * weight[:, None], of_v, all_orders, side)
+    return np.stack([fixed_values, _of_orders(of_u, of_v * weight[:, None], all_orders, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
@@ -321,7 +321,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
     # All pieces share two buffers, because allocating new memory for each piece would be slow.
-    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
+    permuted, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
@@ -330,15 +330,17 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
             for inverse, order in zip(back, orders[start : start + step], strict=True):
                 inverse[order] = np.arange(n)
             back = np.ascontiguousarray(back.T)
-            tall = (right.T @ _gather(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+            sums = (
+                (right.T @ _gather(moving, back, permuted)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+            )
         else:
-            tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
+            sums = (few @ _gather(moving, piece, permuted)).reshape(members, -1, count, width)
         wide_product = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # The first functions are 1, so their products are the sums of weights that weighted covariances
         # need.
-        mass = tall[:, :1, :, :1]
-        mean_v = tall[:, :1] / mass
-        tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
+        mass = sums[:, :1, :, :1]
+        mean_v = sums[:, :1] / mass
+        tall_c = sums / mass - (sums[..., :1] / mass) * mean_v
         wide_c = wide_product / mass - (wide_product[..., :1] / mass) * mean_v[..., :narrow_width]
         result[:, :, start : start + step] = side.measures(tall_c, wide_c)
     return result
@@ -347,10 +349,10 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
 def _gather(functions: Array, rows: Index, buffer: Array) -> Array:
     """Return functions (n, P) in rows (n, B) as an (n, B · P) array, stored at the beginning of a buffer."""
     width = functions.shape[1]
-    out = buffer[: rows.size * width].reshape(*rows.shape, width)
+    gathered = buffer[: rows.size * width].reshape(*rows.shape, width)
     # All indices are valid, and the mode "raise" would make an extra copy.
-    np.take(functions, rows, axis=0, out=out, mode="clip")
-    return out.reshape(len(rows), -1)
+    np.take(functions, rows, axis=0, out=gathered, mode="clip")
+    return gathered.reshape(len(rows), -1)
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
@@ -400,7 +402,7 @@ def multiplied_values(
     # The null distribution is approximate, so single precision suffices.
     of_v_single = (of_v * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
-    ends = np.append(starts, n)
+    stops = np.append(starts, n)
     # Each piece contains only complete blocks.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
@@ -410,7 +412,7 @@ def multiplied_values(
             of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
             of_u_single = of_u.astype(np.float32)
             for piece in (members for members in pieces if len(members)):
-                rows = slice(ends[piece[0]], ends[piece[-1] + 1])
+                rows = slice(stops[piece[0]], stops[piece[-1] + 1])
                 scores = np.concatenate(
                     [
                         (of_u_single[rows, f, None] * of_v_single[rows, None, g]).reshape(-1, p * q)
@@ -427,7 +429,7 @@ def multiplied_values(
 def _of_sums(sums: Array, side: Side) -> Array:
     """Return the measures, (M, B), from sums of scores, (B, all blocks)."""
     count, start = len(sums), 0
-    tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
+    tall_sums = np.zeros((1, FAST.start, count, side.functions.shape[1]))
     wide_sums = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
     for (of_u, of_v), (p, q) in zip(side.blocks, side.shapes, strict=True):
         block = sums[:, start : start + p * q].reshape(count, p, q).swapaxes(0, 1)
@@ -435,8 +437,8 @@ def _of_sums(sums: Array, side: Side) -> Array:
         if of_u is FAST:
             wide_sums[0, :, :, of_v] = block
         else:
-            tall[0, of_u, :, of_v] = block
-    return side.measures(tall, wide_sums)[:, 0]
+            tall_sums[0, of_u, :, of_v] = block
+    return side.measures(tall_sums, wide_sums)[:, 0]
 
 
 def _centred(functions: Array, share: Array) -> Array:

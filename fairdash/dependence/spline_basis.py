@@ -305,8 +305,8 @@ def _b_splines(position: Array) -> Array:
     """Return cubic B-splines with equally spaced knots, (m, INTERVALS + 3); only their span matters."""
     interval = np.minimum(np.floor(position * INTERVALS), INTERVALS - 1)
     t = position * INTERVALS - interval
-    rest = 1 - t
-    pieces = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
+    complement = 1 - t
+    pieces = (complement**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * complement**2 + 3 * complement**3, t**3)
     functions = np.zeros((len(position), INTERVALS + 3))
     # At each position, only four B-splines are nonzero.
     np.put_along_axis(
@@ -345,7 +345,7 @@ def cross_covariances(
     count, folds, size = place_u.shape
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_v = FEW * width_v // WIDTH
-    tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
+    tall_part, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
     # Members are processed one at a time in two buffers that fit in the processor's cache, unlike a whole
     # stack.
     left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
@@ -354,9 +354,9 @@ def cross_covariances(
         np.take(g.tables[g.member[k]], place_v[k], axis=0, out=right, mode="clip")
         if mass is not None:
             left *= mass[k][..., None]
-        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall[k])
+        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall_part[k])
         np.matmul(left[..., :FEW].swapaxes(1, 2), right, out=wide[k])
-    return tall, wide
+    return tall_part, wide
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
@@ -378,7 +378,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
         share_u[rows, f.position], share_v[rows, g.position] = share, share
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_u, few_v = FEW * width_u // WIDTH, FEW * width_v // WIDTH
-    tall, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
+    tall_part, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
     # Members with the same ties share their tables. Only the smaller set of functions is moved to the rows of
     # the other variable.
     tables = f.member * len(g.tables) + g.member
@@ -395,17 +395,17 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
             if share_u is not None and share_v is not None:
                 moved_v *= share_u[selected][..., None]
                 moved_u *= share_v[selected][..., None]
-            tall[selected] = f.tables[i].T @ moved_v
+            tall_part[selected] = f.tables[i].T @ moved_v
             wide[selected] = moved_u.swapaxes(1, 2) @ g.tables[j]
-    return (tall / n, wide / n) if weight is None else (tall, wide)
+    return (tall_part / n, wide / n) if weight is None else (tall_part, wide)
 
 
-def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
+def pairs(tall_part: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
     """Yield, for each choice of sizes, coefficients and correlation of f and g, and numbers of functions."""
     for many, few in SIZES:
         for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
             if p >= q:
-                x, y, s = leading(tall[..., :p, : q * columns])
+                x, y, s = leading(tall_part[..., :p, : q * columns])
             else:
                 y, x, s = leading(wide[..., :p, : q * columns].swapaxes(-1, -2))
             yield x, y, s, p, q * columns
@@ -435,9 +435,9 @@ def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     corrected value is √((s² − p − q)² − 4pq) / s, or 0 if noise alone can give s (Gavish and Donoho 2017,
     equation 7).
     """
-    inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
+    discriminant = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
     signal = s > np.sqrt(p) + np.sqrt(q)
-    return np.where(signal, np.sqrt(inside) / np.where(signal, s, 1.0), 0.0)
+    return np.where(signal, np.sqrt(discriminant) / np.where(signal, s, 1.0), 0.0)
 
 
 def effective(weight: Array | None, n: int) -> Array:

@@ -83,10 +83,10 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # The equation to solve is ab·r² + half·2r + pq = 0.
-    half = (a * q + b * p - s**2) / 2
-    inside = half**2 - a * b * p * q
-    real = (inside >= 0) & (half < 0)
-    r = (-half + np.sqrt(np.where(real, inside, 0.0))) / (a * b)
+    half_sum = (a * q + b * p - s**2) / 2
+    discriminant = half_sum**2 - a * b * p * q
+    real = (discriminant >= 0) & (half_sum < 0)
+    r = (-half_sum + np.sqrt(np.where(real, discriminant, 0.0))) / (a * b)
     return np.where(real, np.sqrt(np.clip(r, 0.0, 1.0)), 0.0)
 
 
@@ -174,13 +174,13 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
 
 
 def _smooth_estimate(
-    tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
+    tall_part: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
     """Return the corrected estimate from smooth functions, and the highest predicted correlation.
 
     The estimate is the value from few functions plus the weighted gain from more functions.
     """
-    _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
+    _, _, values, many, few = zip(*pairs(tall_part, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
@@ -308,9 +308,9 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
         ) * (values_of_size - value)
     advantage = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
     share = _smooth_step(best_evidence, *_STEPS) * advantage
-    moved = smooth.copy()
-    moved[pairs_left] += share * (value - moved[pairs_left])
-    return moved
+    shifted = smooth.copy()
+    shifted[pairs_left] += share * (value - shifted[pairs_left])
+    return shifted
 
 
 @dataclass(frozen=True)

@@ -148,15 +148,15 @@ def assess_predictions(
         if progress is not None:
             progress(j / len(splits))
         figures: dict[str, Any] = {}
-        of_split = (members["split"] == j).to_numpy()
+        in_split = (members["split"] == j).to_numpy()
         assessed = [part for part in splits[j].parts if part in parts]
         for n_done, part in enumerate(assessed):
             count = n_permutations if part == "test" else 0
-            tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
+            tested = judge.tested(predictions[in_split], splits[j], part) if count else {}
             values, null = judge.figures(
-                predictions[of_split], splits[j], part, split_number=j, n_permutations=count
+                predictions[in_split], splits[j], part, split_number=j, n_permutations=count
             )
-            ids = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
+            ids = members[in_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
             figures[part] = tidy(ids, judge.cells, values)
             figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
@@ -361,15 +361,15 @@ class Judge:
         return figures, nulls
 
 
-def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
+def permutations_behind_floor(n_rows: int, max_rows: int, *, has_weight: bool) -> int:
     """Return the number of permutations for the floors of a part with `n_rows` rows.
 
     With weights, each permutation is evaluated twice: once with the weights kept with u, and once with the
     weights moved with v.
     """
     if has_weight:
-        n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
-    return min(most, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
+        n_rows, max_rows = 2 * n_rows, min(max_rows, _MAX_WEIGHTED_PERMUTATIONS)
+    return min(max_rows, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
 def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -112,14 +112,14 @@ def compare_methods(
         needs_s, extra = False, 0.0
         if isinstance(entrant, str):
             chosen = work.with_lams(entrant, (lams or {}).get(entrant))
-            started = time.process_time()
+            cpu_start = time.process_time()
             members, predictions = work.train(chosen, entrant)
         else:
-            started = time.process_time()
+            cpu_start = time.process_time()
             needs_s = "sensitive_features" in _parameters(entrant, "predict")
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
-        seconds = (time.process_time() - started) / n_splits + extra
+        seconds = (time.process_time() - cpu_start) / n_splits + extra
         results.append(
             judge.evaluate(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s)
         )
@@ -161,16 +161,16 @@ class _PreparedSplits:
     @classmethod
     def of(cls, dataset: Dataset, plan: Sweep) -> _PreparedSplits:
         splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
-        started, settings = time.process_time(), (plan.settings,) * plan.n_splits
+        cpu_start, settings = time.process_time(), (plan.settings,) * plan.n_splits
         if plan.tune:
             options: dict[str, Any] = {"random_state": plan.random_state, "device": device}
-            tuning, trained = tune(dataset, splits, plan.settings, **options)
+            tuning, models = tune(dataset, splits, plan.settings, **options)
             work = cls(dataset, plan, splits, settings_of_splits(tuning, plan.settings), np.empty(0), 0.0)
-            standard = trained.predictions
+            standard = models.predictions
         else:
             work = cls(dataset, plan, splits, settings, np.empty(0), 0.0)
             standard = work._networks(plan)[1]
-        return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
+        return replace(work, standard=standard, seconds=(time.process_time() - cpu_start) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
         """Return the plan of a method, with the given weights λ or with weights that a pilot run selects."""
@@ -183,8 +183,8 @@ class _PreparedSplits:
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
         """Train the models of a registered method; its models at λ = 0 are the standard networks."""
         if method == FAIR_TARIFF:
-            trained = fit_path(self.dataset, plan, self.splits, confirms=False)
-            return trained.members, trained.predictions
+            models = fit_path(self.dataset, plan, self.splits, confirms=False)
+            return models.members, models.predictions
         members, predictions = self._networks(plan)
         standard_members = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
         return pd.concat([standard_members, members], ignore_index=True), np.concatenate(
@@ -192,7 +192,7 @@ class _PreparedSplits:
         )
 
     def _networks(self, plan: Sweep) -> tuple[pd.DataFrame, Array]:
-        trained = train_models(
+        models = train_models(
             self.dataset,
             self.splits,
             plan.models(self.settings),
@@ -200,8 +200,8 @@ class _PreparedSplits:
             random_state=plan.random_state,
             device=plan.device_for(self.dataset.n_rows),
         )
-        is_usable = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
-        return trained.members[is_usable], trained.predictions[is_usable]
+        is_usable = (~models.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
+        return models.members[is_usable], models.predictions[is_usable]
 
 
 def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Parameter]:

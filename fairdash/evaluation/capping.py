@@ -111,15 +111,15 @@ def cap_cost(
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
         test, w = split.test, weight[split.test]
-        new, old = predictions[j, test], existing[test]
-        brought = float((w @ new) / (w @ old))
-        capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
+        new, old_price = predictions[j, test], existing[test]
+        brought = float((w @ new) / (w @ old_price))
+        capped = cap_premiums(new, brought * old_price, max_change=max_change, sample_weight=w)
         by_name[AFTER][j, test] = capped.premiums
         pairs = np.stack([all_premiums[j] for all_premiums in by_name.values()])
         figures, _ = judge.figures(pairs, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
             # The tolerance keeps a change of exactly the limit from counting as an excess.
-            exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
+            exceeds = np.abs(all_premiums[j, test] / (brought * old_price) - 1) > max_change + 1e-9
             costs = {
                 name: float(figures[k, judge.cells.index(key), at]) for name, (key, at) in columns.items()
             }

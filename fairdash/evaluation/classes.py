@@ -416,9 +416,9 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     return highest
 
 
-def _mean_difference(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
+def _mean_difference(y: Array, in_class: NDArray[np.bool_], weight: Array) -> float:
     """Return the mean of y in the class minus the mean of y outside the class."""
-    sides: list[Any] = [inside, ~inside]
+    sides: list[Any] = [in_class, ~in_class]
     if not all(side.any() for side in sides):
         return float("nan")
     mean, other = (np.average(y[side], weights=weight[side]) for side in sides)

@@ -68,8 +68,8 @@ def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
     codes[not_missing] = bands_of(numbers[not_missing], weight[not_missing], count)
     bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
     for digits in _DIGITS:
-        ends = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
-        names = [" to ".join(dict.fromkeys(band)) for band in ends]
+        band_limits = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
+        names = [" to ".join(dict.fromkeys(band)) for band in band_limits]
         if len(set(names)) == len(names):
             break
     return Classes(codes, tuple(names), {})
@@ -90,7 +90,7 @@ def cells_of(
     """
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
-    classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
+    classes = {name: converted for name in names if (converted := as_classes(frame[name])) is not None}
     # A numeric attribute with two values, such as 0 and 1, has one band per value.
     binary_columns = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     binary_columns |= {name: len(each.names) for name, each in classes.items()}

@@ -200,7 +200,7 @@ def execute_sweep(
         versions=versions(),
         baselines={name: branch.result() for name, branch in zip(objectives, baseline_tables, strict=True)},
         gain=gain_of_standard(dataset, trained, plan.settings.loss_function),
-        evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
+        evaluations={id: method_of for id in measures if (method_of := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
         fingerprint=fingerprint,
@@ -304,7 +304,7 @@ class _Steps:
 
     def assess_models(
         self,
-        trained: TrainedModels,
+        models: TrainedModels,
         objective: str,
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
@@ -313,8 +313,8 @@ class _Steps:
         run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
-            trained.members,
-            trained.predictions,
+            models.members,
+            models.predictions,
             objective=objective,
             n_permutations=n_permutations,
             parts=self.parts,
@@ -324,9 +324,9 @@ class _Steps:
         frame = Branch(run_step, front, "front").result()
         path = assess_curve(
             self.dataset,
-            trained.predictions,
+            models.predictions,
             frame,
-            trained.members,
+            models.members,
             self.splits,
             objective=objective,
             progress=partial(progress, 1),
@@ -349,8 +349,8 @@ class _Steps:
         def assess_tariffs() -> pd.DataFrame:
             # Users select a tariff by its results on validation rows, as they select a network.
             options: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
-            fitted = members[fair].reset_index(drop=True)
-            return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **options)
+            rows = members[fair].reset_index(drop=True)
+            return self.assess(rows, predictions[fair], run_step=within(run_step, "validation"), **options)
 
         fair = (members["method"] == FAIR_TARIFF).to_numpy()
         tasks = {"test": assess_all}
@@ -362,7 +362,7 @@ class _Steps:
         """Return the models and predictions of the baselines and of requested tariffs, for `find_plan()`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
-        def trained() -> tuple[pd.DataFrame, Array]:
+        def train_all() -> tuple[pd.DataFrame, Array]:
             return train_baselines(
                 self.dataset,
                 self.splits,
@@ -378,7 +378,7 @@ class _Steps:
             if plan.find_lams:
                 find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
                 lams = self.run_step("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
-            fitted = tariffs_of_plan(
+            tariff_path = tariffs_of_plan(
                 self.dataset,
                 plan,
                 self.splits,
@@ -386,16 +386,16 @@ class _Steps:
                 on_step=lambda share: self.progress("fitting tariffs", self.done("beside", share)),
                 run_step=within(self.run_step, "tariffs"),
             )
-            return fitted.members, fitted.predictions
+            return tariff_path.members, tariff_path.predictions
 
-        tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": trained}
+        tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": train_all}
         if not self.is_preview and not is_tariffs and plan.tariff:
             tasks["tariffs"] = tariffs
         (members, predictions), *other_results = independent(self.run_step, tasks)
         if not other_results:
             return members, predictions
-        ((fitted, premiums),) = other_results
-        members = pd.concat([members, fitted[list(members.columns)]], ignore_index=True)
+        ((fair_members, premiums),) = other_results
+        members = pd.concat([members, fair_members[list(members.columns)]], ignore_index=True)
         return members, np.concatenate([predictions, premiums])
 
     def references(
@@ -409,7 +409,7 @@ class _Steps:
 
         on_step(0)
         run_step = within(self.run_step, "references")
-        trained = Branch(
+        models_branch = Branch(
             run_step,
             lambda: train_references(
                 self.dataset,
@@ -436,7 +436,7 @@ class _Steps:
             ),
             "repair",
         )
-        (members, predictions, price), (of_repair, prices) = gather(trained, repaired)
+        (members, predictions, price), (of_repair, prices) = gather(models_branch, repaired)
         members = pd.concat([members, of_repair], ignore_index=True)
         predictions = np.concatenate([predictions, prices])
         frame = self.assess(

@@ -63,7 +63,7 @@ def execute_in_parallel(
     StorageError
         Raised if the folder cannot be written, or the table cannot be stored unchanged.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     _save_task(folder, dataset, plan, options)
 
     def on_result(replay: Replay, name: str) -> None:
@@ -80,7 +80,7 @@ def execute_in_parallel(
         progress=progress,
         on_result=on_result,
     )
-    return replace(result, seconds=time.monotonic() - started)
+    return replace(result, seconds=time.monotonic() - start_time)
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:

@@ -63,7 +63,7 @@ def quantile_profile(
         groups = quantile_groups(s, _group_count(min_rows) if n_groups is None else n_groups)
     rows = _TestRows.of(groups, splits, weight, units)
     mean, influence = rows.averages(values)
-    errors, half = rows.errors(rows.products(influence, influence))
+    errors, half_widths = rows.errors(rows.products(influence, influence))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -74,8 +74,8 @@ def quantile_profile(
             "n": rows.sizes.mean(axis=0),
             "mean": mean,
             "error": errors,
-            "low": mean - half,
-            "high": mean + half,
+            "low": mean - half_widths,
+            "high": mean + half_widths,
         }
     )
 
@@ -109,8 +109,8 @@ def blended_profiles(
     aa, ab, bb = rows.products(a, a), rows.products(a, b), rows.products(b, b)
     share = shares[:, None]
     mean = (1 - share) * mean_low + share * mean_high
-    _, half = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
-    return mean, mean - half, mean + half
+    _, half_widths = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
+    return mean, mean - half_widths, mean + half_widths
 
 
 @dataclass(frozen=True, kw_only=True)

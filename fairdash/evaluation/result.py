@@ -235,16 +235,16 @@ class ReferenceResult:
         return wide(self.figures)
 
 
-def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
+def gain_of_standard(dataset: Dataset, models: TrainedModels, loss: Loss) -> Gain | None:
     """Return the gain of those standard models that did not diverge; None if all of them diverged."""
-    members = trained.members
+    members = models.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):
         return None
     return gain_over_mean(
         dataset.target.to_numpy(dtype=float),
-        {int(members["split"].iloc[k]): trained.predictions[k] for k in standard},
-        trained.splits,
+        {int(members["split"].iloc[k]): models.predictions[k] for k in standard},
+        models.splits,
         loss=loss,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
     )

@@ -62,18 +62,18 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
         blends are evenly spaced on a logarithmic scale, or on a linear scale between 0 and the first trained
         weight.
     """
-    trained = sorted({0.0, *lams})
+    trained_lams = sorted({0.0, *lams})
     if between is None:
-        default = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
+        default = int(np.clip(MAX_STOPS // max(len(trained_lams) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else default
     points = []
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         points.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
             points.append(ModelKey(method, _rounded_lam(lam, low, high), low=low, high=high, share=share))
-    return (*points, ModelKey(method, trained[-1]))
+    return (*points, ModelKey(method, trained_lams[-1]))
 
 
 @lru_cache(maxsize=32)
@@ -140,7 +140,7 @@ def assess_curve(
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    trained, cells, values = untidy(frame)
+    rows_by_model, cells, values = untidy(frame)
     is_verdict = np.array([measure == VERDICT for measure, _ in cells])
     is_tested = not np.isnan(values[:, is_verdict, P]).all()
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
@@ -151,23 +151,23 @@ def assess_curve(
         stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
-            of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
-            lams = of_split.loc[of_split["method"] == method, "lam"]
-            way = pd.DataFrame(curve_points(method, lams.tolist()))
-            row_by_lam = _rows_by_lam(of_split, method, j)
-            way = way[way["low"].isin(row_by_lam) & way["high"].isin(row_by_lam)]
-            share = way["share"].to_numpy()
+            rows_of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+            lams = rows_of_split.loc[rows_of_split["method"] == method, "lam"]
+            points = pd.DataFrame(curve_points(method, lams.tolist()))
+            row_by_lam = _rows_by_lam(rows_of_split, method, j)
+            points = points[points["low"].isin(row_by_lam) & points["high"].isin(row_by_lam)]
+            share = points["share"].to_numpy()
             is_blend = share > 0
-            blends = way[is_blend]
+            blends = points[is_blend]
             low, high = ([row_by_lam[lam] for lam in blends[end]] for end in ("low", "high"))
             blended: Any = _Blends(predictions, low, high, share[is_blend])
             verdicts.read(blended, blends["lam"].tolist(), j, row_by_lam[min(row_by_lam)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                rows_of_part = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows_of_part = rows_by_model[(rows_by_model["split"] == j) & (rows_by_model["part"] == part)]
                 rows = _rows_by_lam(rows_of_part, method, j)
-                at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
+                at_low, at_high = (values[[rows[lam] for lam in points[end]]] for end in ("low", "high"))
                 results = at_low.copy()
                 results[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[
                     :, :, _INTERPOLATED
@@ -177,7 +177,7 @@ def assess_curve(
                     results[is_blend, :, VALUE] = of_blends[:, :, VALUE]
                     results[is_blend, :, P:] = np.nan
                     results[np.outer(is_blend, is_verdict)] = np.nan
-                stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
+                stops.append(points.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
                 figures.append(results)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
@@ -186,10 +186,10 @@ def assess_curve(
         return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
-        way: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
+        path_table: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
         if progress is not None:
             progress((k + 1) / len(methods))
-        return way
+        return path_table
 
     tables = independent(run_step, {method: partial(step, k) for k, method in enumerate(methods)})
     if not tables:
@@ -332,8 +332,8 @@ def _best_point(limited: pd.DataFrame, key: pd.DataFrame, *, limit: float) -> Ch
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
-    within = key[is_within]
-    return _choice_at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
+    key_within = key[is_within]
+    return _choice_at(key_within, int(key_within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
 def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
@@ -346,8 +346,8 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     The path of every method starts with the standard model; the rows contain this model once, from
     `standard_of`.
     """
-    trained = paths[paths["share"] == 0]
-    return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
+    model_rows = paths[paths["share"] == 0]
+    return model_rows[(model_rows["lam"] > 0) | (model_rows["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
@@ -365,8 +365,8 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
-    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    dominated = (no_worse & better).any(axis=0)
+    is_better = (points[:, None, :] < points[None, :, :]).any(axis=2)
+    dominated = (no_worse & is_better).any(axis=0)
     efficient: NDArray[np.bool_] = ~dominated & np.isfinite(points).all(axis=1)
     return efficient
 

@@ -177,11 +177,11 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
     """
     means = np.mean(values, axis=0)
-    tested = [least_p(way) for way in means]
-    way = int(np.argmax([p_value for p_value, _ in tested]))
-    p_value, p_values = tested[way]
+    tested = [least_p(means_of_way) for means_of_way in means]
+    best_index = int(np.argmax([p_value for p_value, _ in tested]))
+    p_value, p_values = tested[best_index]
     by = int(np.argmin(p_values))
-    value = float(means[way, by, 0])
+    value = float(means[best_index, by, 0])
     edge, _ = edge_and_p(abs(value), np.abs(means[:, by, 1:]))
     return Verdict(p_value, by, value, edge)
 
@@ -208,10 +208,10 @@ def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     """
     columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
     value, se, floor, edge = (np.nan_to_num(column) for column in columns)
-    trained = np.flatnonzero(path["share"] == 0)
-    marked, last = np.zeros(len(path), dtype=bool), trained[0]
+    model_indices = np.flatnonzero(path["share"] == 0)
+    marked, last = np.zeros(len(path), dtype=bool), model_indices[0]
     marked[last] = True
-    for previous, k in itertools.pairwise(trained):
+    for previous, k in itertools.pairwise(model_indices):
         margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
         if value[last] - value[k] > margin:
             marked[previous:k] = marked[previous]

@@ -113,12 +113,12 @@ def slowness() -> float:
     )
 
     def seconds() -> float:
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         for _ in range(100):
             np.matmul(rows, weights, out=layer)
             np.tanh(layer, out=layer)
             np.exp(layer, out=layer)
-        return time.perf_counter() - started
+        return time.perf_counter() - start_time
 
     return min(seconds() for _ in range(5)) / _SECONDS_OF_A_LAYER
 

@@ -68,7 +68,7 @@ class StepProgress:
         self.share = 0.0
         make_parents(self._place)
 
-    def __call__(self, doing: str, fraction: float) -> None:
+    def __call__(self, message: str, fraction: float) -> None:
         """Report the progress of this step; raise Cancelled on a request to stop."""
         if not self._replay.is_computing:
             return
@@ -77,7 +77,7 @@ class StepProgress:
         self.share = max(fraction - self._first, 0.0)
         if self._check():
             try:
-                self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
+                self._place.write_text(json.dumps([message, self.share]), encoding="utf-8")
             except OSError as error:
                 # The page then shows outdated progress, but no result is lost.
                 log.warning("progress could not be written: %s", error.strerror)

@@ -330,7 +330,7 @@ def load(folder: Path, digest: str) -> dict[str, bytes]:
     return unpack(content)
 
 
-def to_files(found: Found) -> dict[str, bytes]:
+def to_files(values: Found) -> dict[str, bytes]:
     """Convert a result to files: Parquet for a frame, safetensors for arrays, JSON for the rest.
 
     Raises
@@ -341,12 +341,12 @@ def to_files(found: Found) -> dict[str, bytes]:
     from safetensors import SafetensorError
     from safetensors.numpy import save
 
-    frames = {name: value for name, value in found.items() if isinstance(value, pd.DataFrame)}
-    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
-    plain_values = {name: value for name, value in found.items() if name not in frames and name not in arrays}
+    frames = {name: value for name, value in values.items() if isinstance(value, pd.DataFrame)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if name not in frames and name not in arrays}
     try:
         files = {f"{name}{_FRAME}": frame.to_parquet() for name, frame in frames.items()}
-        files[_PLAIN] = json.dumps(plain_values).encode()
+        files[_PLAIN] = json.dumps(plain).encode()
         if arrays:
             files[_ARRAYS] = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
         restored = from_files(files)
@@ -355,7 +355,7 @@ def to_files(found: Found) -> dict[str, bytes]:
         is_restored = all(_is_same(restored[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
         raise ValueError("the result of a step can't be stored") from error
-    if not is_restored or list(map(str, plain_values)) != list(plain_values):
+    if not is_restored or list(map(str, plain)) != list(plain):
         raise ValueError("the result of a step can't be stored")
     return files
 
@@ -364,13 +364,13 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Read a result written by :func:`to_files`. Tuples become lists."""
     from safetensors.numpy import load
 
-    found: dict[str, Any] = json.loads(files[_PLAIN])
+    values: dict[str, Any] = json.loads(files[_PLAIN])
     for name, content in files.items():
         if name.endswith(_FRAME):
-            found[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
+            values[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
     if _ARRAYS in files:
-        found |= load(files[_ARRAYS])
-    return found
+        values |= load(files[_ARRAYS])
+    return values
 
 
 def _is_same(a: Any, b: Any) -> bool:

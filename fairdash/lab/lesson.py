@@ -205,12 +205,12 @@ def straightened(points: Points, share: float) -> tuple[Array, Array]:
     order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
     u, v = rows[order], prices[order]
     truth = best_pair(points)
-    ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
-    moved = (
+    exact_values = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
+    straight_pair = (
         (1 - share) * _standardised(start_value) + share * _standardised(end)
-        for start_value, end in zip((u, v), ends, strict=True)
+        for start_value, end in zip((u, v), exact_values, strict=True)
     )
-    x, y = map(_standardised, moved)
+    x, y = map(_standardised, straight_pair)
     return x, y
 
 
@@ -388,7 +388,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
             f"€, {share} % of the error of predicting the average for everyone. Move λ."
         )
-    moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    changes = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     is_detected = point["hgr"] > payers_floor(objective)
     side = (
@@ -399,7 +399,7 @@ def payers_sentence(objective: str, lam: float) -> str:
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
-        f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
+        f"**At λ = {lam:g} {ada} pays {_change(changes[0])} and {ben} {_change(changes[1])}; {error}.** "
         f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
         f"HGR {hgr} is {side}."
     )

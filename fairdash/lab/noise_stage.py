@@ -142,14 +142,14 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
         mix = {"parts": [lists(f - mean), lists(noise)], "exp": scene.heavy_tails}
         return mix | {"shares": [of_f.tolist(), of_noise.tolist()]}
 
-    ends = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
+    end_points = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
     x_limits = [float(min(u.min(), u_values.min())), float(max(u.max(), u_values.max()))]
     margin = 0.03 * (x_limits[1] - x_limits[0])
     spec["layout"]["xaxis"]["range"] = [x_limits[0] - margin, x_limits[1] + margin]
-    spec["layout"]["yaxis"]["range"] = ends[NOISES.index(scene.noise)].tolist()
+    spec["layout"]["yaxis"]["range"] = end_points[NOISES.index(scene.noise)].tolist()
     last = [float(replace(scene, noise=noise).scale_v(curve[-1:])[0]) for noise in NOISES]
     moves: list[dict[str, Any]] = [
-        {"kind": "scale", "part": 1, "range": lists(ends)},
+        {"kind": "scale", "part": 1, "range": lists(end_points)},
         {"kind": "trace", "part": 0, "mix": mixed(f[sample], (once - f)[sample])},
     ]
     if scene.heavy_tails:

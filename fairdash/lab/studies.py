@@ -133,9 +133,9 @@ def noise_axis_study(
     key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
     key["repeat"] = np.tile(np.arange(repeats), len(draws))
     u, v = (np.concatenate([draw[side] for draw in draws]) for side in (2, 3))
-    for fraction, doing, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
+    for fraction, message, values in measures_of_pairs(coefficients() if ids is None else ids, u, v, key):
         of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
-        yield Progress(fraction, doing, of_values | {"exact": exact})
+        yield Progress(fraction, message, of_values | {"exact": exact})
 
 
 def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
@@ -224,10 +224,10 @@ def power_study(
         and ``high`` (95 % interval of Wilson).
     """
     ids = compared() if ids is None else ids
-    quick = [id for id in ids if REGISTRY[id].quick]
+    quick_ids = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
     # One slow measure takes about as long as twenty quick measures.
-    work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
+    work = [(quick_ids, repeats, 1.0 * len(quick_ids)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     tables_so_far: list[pd.DataFrame] = []
     share_before = 0.0
@@ -236,13 +236,13 @@ def power_study(
             continue
         share, shape = weight / total, (len(noises), 3, count)
         u, v = _pairs(scene, noises, count)
-        for fraction, doing, values in measures_of_pairs(
+        for fraction, message, values in measures_of_pairs(
             chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
         ):
             by_id = values.groupby("id", sort=False)["value"]
             rates = [_rates(str(id), group.to_numpy().reshape(shape), noises) for id, group in by_id]
             tables = {"power": pd.concat([*tables_so_far, *rates], ignore_index=True)}
-            yield Progress(share_before + share * fraction, doing, tables)
+            yield Progress(share_before + share * fraction, message, tables)
         tables_so_far += rates
         share_before += share
 
@@ -275,8 +275,8 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
 def wilson(rate: Array, count: int) -> tuple[Array, Array]:
     """Return the 95 % interval (Wilson 1927) of a share that was observed in ``count`` cases."""
     centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
-    half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
-    return centre - half, centre + half
+    half_width = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
+    return centre - half_width, centre + half_width
 
 
 RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -321,8 +321,8 @@ def gaussian_study(
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    for fraction, doing, values in measures_of_pairs(ids, u, v, key):
-        yield Progress(fraction, doing, {"values": values, "exact": exact})
+    for fraction, message, values in measures_of_pairs(ids, u, v, key):
+        yield Progress(fraction, message, {"values": values, "exact": exact})
 
 
 def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
@@ -362,11 +362,11 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
     steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
         try:
-            fraction, doing, tables = next(steps)
+            fraction, message, tables = next(steps)
         except StopIteration as end:
             yield Progress(1.0, "done", tables_of_ranking(end.value))
             return
-        yield Progress(fraction, doing, {VALUES: tables})
+        yield Progress(fraction, message, {VALUES: tables})
 
 
 def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:

@@ -226,8 +226,8 @@ def card_of_repair(
 
     figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
-        f"{name}, s {way}": float(each)
-        for way, row in figures_by_use.to_dict("index").items()
+        f"{name}, s {use_of_s}": float(each)
+        for use_of_s, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
     value_before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
@@ -306,10 +306,10 @@ def _lines(sentences: Sequence[str], *, first: str) -> str:
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
     """Describe which models the results on the page belong to."""
-    trained = sorted({0.0, *lams})
-    if lam in trained:
+    trained_lams = sorted({0.0, *lams})
+    if lam in trained_lams:
         return f"models trained at lambda = {lam:g}"
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         if low < lam < high:
             return (
                 f"a mixture of the models trained at lambda = {low:g} and {high:g}; this fit was trained at "

@@ -64,8 +64,8 @@ def confirm_run(
         raise RunError.of(
             "This run is not finished", "Wait until it has finished. A preview can't confirm a choice."
         )
-    plan, aside = run.spec.plan, run.read_result().set_aside
-    if aside is None:
+    plan, holdout = run.spec.plan, run.read_result().set_aside
+    if holdout is None:
         raise RunError.of(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
@@ -74,7 +74,7 @@ def confirm_run(
     with FileLock(run.folder / _LOCK, is_singleton=False):
         earlier_confirmations = read_confirmations(run)
         confirmation = confirm_point(
-            aside,
+            holdout,
             method=method,
             lam=lam,
             objective=plan.objective if objective is None else objective,

@@ -87,14 +87,14 @@ def write_result(result: SweepResult, folder: Path) -> None:
         part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
     rows = {name: getattr(result, name) for name in ("predictions", "target", "weight", "groups", "rows")}
     rows |= {"sensitive": result.sensitive.to_numpy(dtype=float), "part": part, PRICE: result.price}
-    if (aside := result.set_aside) is not None:
-        tables[SET_ASIDE] = aside.members
-        of_aside = {name: getattr(aside, name) for name in _OF_ASIDE}
+    if (holdout := result.set_aside) is not None:
+        tables[SET_ASIDE] = holdout.members
+        of_aside = {name: getattr(holdout, name) for name in _OF_ASIDE}
         write_arrays(
             folder / f"{SET_ASIDE}.safetensors",
-            of_aside | {"sensitive": aside.sensitive.to_numpy(dtype=float)},
+            of_aside | {"sensitive": holdout.sensitive.to_numpy(dtype=float)},
         )
-        columns = json.dumps([str(column) for column in aside.sensitive.columns])
+        columns = json.dumps([str(column) for column in holdout.sensitive.columns])
         write_whole(folder / f"{SET_ASIDE}.json", columns.encode())
     for name, table in tables.items():
         if table is not None:

@@ -254,11 +254,11 @@ class _Result:
             "its measures are missing or differ between columns",
         )
         require(first & REGISTRY.keys() and not first & {*ERRORS}, "its measures are missing")
-        whole, of_errors = (
+        error_names, of_errors = (
             ~frame["diverged"].to_numpy(),
             [cells.index((measure, "")) for measure in ("mse", "rmse")],
         )
-        require((values[whole][:, of_errors, VALUE] >= 0).all(), "an error is missing")
+        require((values[error_names][:, of_errors, VALUE] >= 0).all(), "an error is missing")
         for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
             require(
                 self.parts[split].get(part) == n, f"in row {k}, the number of rows is not that of its part"
@@ -372,13 +372,13 @@ class _Result:
         _are_of_rows(arrays, len(rows))
 
 
-def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
+def _openings(content: bytes, plan: Sweep, confirmations: Mapping[str, bytes]) -> int:
     """Check the record of uses ("openings") of the holdout rows, and return their number."""
     values = read_json(content, most_bytes=MAX_JSON, may_lack=True)
     require(
         isinstance(values, dict) and isinstance(values.get("openings"), list), "it has no list of openings"
     )
-    require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
+    require(f"{SET_ASIDE}.safetensors" in confirmations, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
         opening = _record(Confirmation, each)
         require(opening.number == number, "its openings are not numbered 1, 2, …")

@@ -160,9 +160,9 @@ class JobContext:
         #: Pairs from the last minutes: a time, and the share of the work that was completed at this time.
         self.paced: list[tuple[float, float]] = []
 
-    def begin(self, doing: str, *, fraction: float = 0.0) -> None:
+    def begin(self, message: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
-        self._write(doing, fraction, self.estimate if fraction < 1 else None)
+        self._write(message, fraction, self.estimate if fraction < 1 else None)
 
     def end(self, state: str, message: str = "") -> None:
         if not self.ends:
@@ -173,11 +173,11 @@ class JobContext:
         status = RunStatus(state=state, fraction=fraction, seconds=self._seconds(), message=message)
         self._retry(lambda: write_status(self.job.folder, status))
 
-    def progress(self, doing: str, fraction: float) -> None:
+    def progress(self, message: str, fraction: float) -> None:
         """Report the completed share of the work; raise Cancelled if the user has asked to stop."""
         if self.check():
             self.fraction = fraction
-            self._write(doing, fraction, self._seconds_left(fraction))
+            self._write(message, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
         """Return the lowest and the highest estimate of the remaining seconds, or None without an estimate.
@@ -221,10 +221,10 @@ class JobContext:
 
         self._retry(write, wait=wait)
 
-    def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
+    def _write(self, message: str, fraction: float, left: tuple[float, float] | None) -> None:
         """Write the progress. If the disk is full, the work continues."""
         status = RunStatus(
-            state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
+            state=RUNNING, doing=message, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )
         try:
             write_status(self.job.folder, status)

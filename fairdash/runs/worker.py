@@ -145,8 +145,8 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     slowness_before = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
-    def on_progress(doing: str, share: float) -> None:
-        context.progress(f"preview: {doing}", share_of_work * share)
+    def on_progress(message: str, share: float) -> None:
+        context.progress(f"preview: {message}", share_of_work * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
@@ -173,8 +173,8 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
             # Only the plot of the training curves is lost, and no result depends on it.
             log.warning("a training curve can't be written: %s", error)
 
-    def progress(doing: str, share: float) -> None:
-        context.progress(doing, begun + (1 - begun) * share)
+    def progress(message: str, share: float) -> None:
+        context.progress(message, begun + (1 - begun) * share)
 
     dataset = spec.load()
     callbacks: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
@@ -229,14 +229,14 @@ def _audit(audit: AuditJob, context: JobContext, _: StepRunner) -> None:
 
 
 def _study(study: StudyJob, context: JobContext, _: StepRunner) -> None:
-    written: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for step in study.spec.carry_out():
         context.progress(step.doing, step.fraction)
         for name, table in step.tables.items():
             # Studies only add rows to tables. A table with the same number of rows is not written again.
-            if written.get(name) != len(table):
+            if sizes.get(name) != len(table):
                 study.save(name, table)
-                written[name] = len(table)
+                sizes[name] = len(table)
     forget_the_oldest()
 
 

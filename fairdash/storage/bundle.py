@@ -255,5 +255,5 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 def _hashes_in(folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / SEAL)
-    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
-    return dict(sorted(found.items()))
+    hashes = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
+    return dict(sorted(hashes.items()))

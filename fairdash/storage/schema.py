@@ -141,9 +141,9 @@ _TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), FLAG: (bool,), SCAL
 def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
     """Read a table from its JSON records; `columns` are as in :func:`read_table`."""
     require(isinstance(rows, list) and all(isinstance(row, dict) for row in rows), "it has no list of rows")
-    needed = [name for name, column in columns.items() if column.is_needed]
-    names = list(rows[0]) if rows else needed
-    require(set(needed) <= set(names) <= columns.keys(), "a table has other columns")
+    needed_columns = [name for name, column in columns.items() if column.is_needed]
+    names = list(rows[0]) if rows else needed_columns
+    require(set(needed_columns) <= set(names) <= columns.keys(), "a table has other columns")
     require(all(list(row) == names for row in rows), "a row has other columns than the first")
     frame = pd.DataFrame({name: [row[name] for row in rows] for name in names})
     for name in names:

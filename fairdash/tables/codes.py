@@ -185,8 +185,8 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
-        count, rest = int((days == day).sum()), days[days != day]
-        is_far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        count, others = int((days == day).sum()), days[days != day]
+        is_far = len(others) and abs(int((end(others) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and is_far:
             codes[day] = count
     return codes

@@ -220,10 +220,10 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
 
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return the target divided by the exposure, under the target's name, and a sentence on the division."""
-    total, whole = float(target.sum()), float(exposure.sum())
+    total, divisor = float(target.sum()), float(exposure.sum())
     sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
-        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(divisor)} = {amount(total / divisor)} over all rows."
     )
     return (target / exposure).rename(str(target.name)), sentence
 

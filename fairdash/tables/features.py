@@ -70,12 +70,12 @@ def choose_features(
     problems: list[Problem] = []
     truths: list[str] = []
     bands: list[str] = []
-    left_out: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for name in names:
         values = frame[name]
         text = exclusion_reason(values)
         if text is not None and not (text == IDENTIFIER and name in kept):
-            left_out.setdefault(text, []).append(name)
+            columns_of.setdefault(text, []).append(name)
             continue
         kind = kind_of(values)
         if kind == "truth value":
@@ -88,7 +88,7 @@ def choose_features(
             if infinite.any():
                 problems.append(infinite_problem(name, infinite, lines))
     notes += [
-        f"{counted(len(them), 'column')} left out: {text} ({few(them)})." for text, them in left_out.items()
+        f"{counted(len(them), 'column')} left out: {text} ({few(them)})." for text, them in columns_of.items()
     ]
     notes += truths
     if bands:

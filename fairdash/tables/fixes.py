@@ -116,10 +116,14 @@ def apply_fixes(
         else:
             continue
         notes.append(note)
-    left_out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
-    if left_out:
-        notes.append(f"{counted(len(left_out), 'column')} left out, as you chose ({few(left_out)}).")
-        roles = replace(roles, features=tuple(name for name in roles.features if name not in left_out))
+    dropped_columns = [
+        fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features
+    ]
+    if dropped_columns:
+        notes.append(
+            f"{counted(len(dropped_columns), 'column')} left out, as you chose ({few(dropped_columns)})."
+        )
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in dropped_columns))
     return (frame.assign(**converted) if converted else frame), roles
 
 
@@ -176,8 +180,8 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
             numbers.mask(is_zero, 0.0),
             f"{note}; “{zero}” is 0 ({counted(is_zero.sum(), 'cell')})",
         )
-    if ends := n_open_ends(values):
-        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit (90)"
+    if n_open := n_open_ends(values):
+        note += f"; {counted(n_open, 'cell')} with an open end, such as 90+, count as the limit (90)"
     if lost := int((numbers.isna() & values.notna()).sum()):
         note += f"; {counted(lost, 'cell')} that are not numbers become missing"
     return numbers, f"{note}."
@@ -199,7 +203,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 def use_of_dates(fixes: Sequence[Fix]) -> tuple[str, str]:
     """Return the problem and the hint for a column of dates with the fixes `ways`; the problem may be ""."""
-    if any(_OF_DATES[way.kind][1] for way in fixes):
+    if any(_OF_DATES[fix.kind][1] for fix in fixes):
         problem = "day and month are ambiguous, because neither is ever above 12"
         return problem, "Choose whether the day or the month comes first, and use the dates as years or ages."
     return "", "Use the dates as years or ages."

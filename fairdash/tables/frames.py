@@ -48,7 +48,7 @@ def plain_frame(
         return frame, []
     notes: list[str] = []
     converted: dict[str, pd.Series] = {}
-    left_out: dict[str, list[str]] = {}
+    columns_by_reason: dict[str, list[str]] = {}
     for name in frame.columns:
         values = frame[name]
         values_as_read = _plain(values)
@@ -56,14 +56,14 @@ def plain_frame(
             values_as_read, note = bands
             notes.append(note)
         elif name not in keep and (reason := _why_not_usable(values_as_read)):
-            left_out.setdefault(reason, []).append(name)
+            columns_by_reason.setdefault(reason, []).append(name)
         if values_as_read is not values:
             converted[name] = values_as_read
-        elif values_as_read.name not in {name for part in left_out.values() for name in part}:
+        elif values_as_read.name not in {name for part in columns_by_reason.values() for name in part}:
             notes += doubts_about(values_as_read)
-    for reason, names in left_out.items():
+    for reason, names in columns_by_reason.items():
         notes.append(f"{counted(len(names), 'column')} not used: {reason} ({few(names)}).")
-    columns_left_out = [name for names in left_out.values() for name in names]
+    columns_left_out = [name for names in columns_by_reason.values() for name in names]
     frame = frame.assign(**converted) if converted else frame
     return frame.drop(columns=columns_left_out) if columns_left_out else frame, notes
 
@@ -135,21 +135,21 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     cells = as_floats(values).to_numpy()
     by_row = values.astype(object)
     n_bands, n_bands_of_cell = 0, np.zeros(len(cells), dtype=int)
-    begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
+    begins = {limits[0] for level in levels if (limits := band_ends(str(level))) is not None and limits[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
             low, high = (float(match[part]) for part in ("low", "high"))
-            inside = (cells >= low if match["from"] == "[" else cells > low) & (
+            in_band = (cells >= low if match["from"] == "[" else cells > low) & (
                 cells <= high if match["to"] == "]" else cells < high
             )
-        elif (ends := band_ends(str(level))) is not None:
-            is_open = ends[0] < ends[1] and ends[1] in begins
-            inside = (cells >= ends[0]) & (cells < ends[1] if is_open else cells <= ends[1])
+        elif (limits := band_ends(str(level))) is not None:
+            is_open = limits[0] < limits[1] and limits[1] in begins
+            in_band = (cells >= limits[0]) & (cells < limits[1] if is_open else cells <= limits[1])
         else:
             return None
-        n_bands += match is not None or bool(ends and ends[2])
-        by_row = by_row.mask(inside, str(level))
-        n_bands_of_cell += inside
+        n_bands += match is not None or bool(limits and limits[2])
+        by_row = by_row.mask(in_band, str(level))
+        n_bands_of_cell += in_band
     if (n_bands_of_cell > 1).any():
         problem = f"Several bands contain {cells[n_bands_of_cell > 1][0]:g}"
         raise DataError.of(

@@ -180,8 +180,8 @@ def _with_minus_signs(texts: pd.Series) -> pd.Series:
 def n_open_ends(values: pd.Series) -> int:
     """Count the cells that contain a number with an open end, such as 250,000+."""
     texts = values.astype("string").str.strip()
-    ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
-    return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
+    is_open = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
+    return int(to_numbers(texts[is_open]).notna().sum()) if is_open.any() else 0
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
@@ -350,14 +350,14 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
-    ends, n_bands = [], 0
+    upper_limits, n_bands = [], 0
     for level in levels:
         band = band_ends(str(level))
         if band is None:
             return None
-        ends.append((band[:2], str(level)))
+        upper_limits.append((band[:2], str(level)))
         n_bands += band[2]
-    return tuple(level for _, level in sorted(ends)) if n_bands else None
+    return tuple(level for _, level in sorted(upper_limits)) if n_bands else None
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:

@@ -109,12 +109,12 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
 
 
 def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
-    parts, whole = phrase
-    if whole.pattern.startswith("[a-z]*"):
+    parts, phrase_text = phrase
+    if phrase_text.pattern.startswith("[a-z]*"):
         return INSIDE if _has_words(parts, words) else 0
     if _has_words(parts, words):
         return PART if _other_words_of(words, parts) else WHOLE
-    return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
+    return PART if len(joined) >= _JOINED and phrase_text.fullmatch(joined) else 0
 
 
 def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
@@ -176,10 +176,10 @@ def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
     text = resources.files("fairdash.tables").joinpath("header_words.json").read_text(encoding="utf-8")
     return {
         concept: tuple(
-            _phrase(written)
+            _phrase(spelling)
             for phrases in by_language.values()
             for phrase in phrases
-            for written in sorted({folded(phrase), folded(phrase, umlauts=True)})
+            for spelling in sorted({folded(phrase), folded(phrase, umlauts=True)})
         )
         for concept, by_language in json.loads(text).items()
     }

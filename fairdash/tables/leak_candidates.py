@@ -189,15 +189,15 @@ def _strong_predictors(
     explainable = _explainable_share(y)
     counts = y.iloc[rows].to_numpy(dtype=float)
     for name in strong_columns:
-        f, rest = cells_by_column[name], [cells_by_column[key] for key in cells_by_column if key != name]
-        of_all = trees.explain([f, *rest]) if of_all is None else of_all
-        shares = trees.shares_of(f, rest, alone[name], of_all)
+        f, others = cells_by_column[name], [cells_by_column[key] for key in cells_by_column if key != name]
+        of_all = trees.explain([f, *others]) if of_all is None else of_all
+        shares = trees.shares_of(f, others, alone[name], of_all)
         own, without, combined = map(_percent, shares)
         cause = f"it alone explains {own} of the target's order"
-        if rest:
+        if others:
             cause += f"; all columns explain {combined}, and all columns but this one {without}"
-        if not trees.contradict_cause(f, rest, shares):
-            if explainable is None or not trees.exceed_chance(f, rest, counts, explainable):
+        if not trees.contradict_cause(f, others, shares):
+            if explainable is None or not trees.exceed_chance(f, others, counts, explainable):
                 continue
             cause += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
         yield Finding(
@@ -231,14 +231,14 @@ class _Trees(NamedTuple):
         """Return the share of the variance of y's residuals, given `given_columns`, that columns explain."""
         return self.explain(columns, y - _predicted([given_columns], y, self.fold))
 
-    def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
+    def shares_of(self, f: Floats, others: list[Floats], alone: float, of_all: float) -> Shares:
         """Return shares of the target's order that one column, the other columns, and all columns explain."""
         share = max(alone, self.explain([f]), 0.0)
-        return share, max(self.explain(rest), 0.0), max(of_all, share)
+        return share, max(self.explain(others), 0.0), max(of_all, share)
 
-    def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
+    def contradict_cause(self, f: Floats, others: list[Floats], shares_found: Shares) -> bool:
         """Return whether a column seems to be a function of the target rather than a cause of the target."""
-        alone, without, combined = found
+        alone, without, combined = shares_found
         if self.many_zeros and max(alone, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
         if combined >= _NEARLY_ALL and combined - alone - without >= _ONLY_TOGETHER:
@@ -246,25 +246,25 @@ class _Trees(NamedTuple):
         if alone < _MOST * combined:
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
-        share_given_target = self.explain_rest(rest, ranks, self.ranks[:, None])
+        share_given_target = self.explain_rest(others, ranks, self.ranks[:, None])
         # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
         # y is known: F B / ((1 - F) (1 - B)).
         expected = alone * without / max((1 - alone) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
-            share_of_rest = self.explain_rest(rest, self.ranks, f)
+            share_of_rest = self.explain_rest(others, self.ranks, f)
             return alone >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
         # Columns that act on the target through a cause predict the cause better than they predict the
         # target.
-        return self.explain(rest, ranks) <= without + _CAUSE_MARGIN
+        return self.explain(others, ranks) <= without + _CAUSE_MARGIN
 
-    def exceed_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
+    def exceed_chance(self, f: Floats, others: list[Floats], counts: Floats, at_most: float) -> bool:
         """Return whether predictions with this column explain counts better than any causes can."""
         limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
         if self.explain([f], counts) > limit:
             return True
-        return self.explain([f, *rest], counts) > limit > self.explain(rest, counts) + _ABOVE_CHANCE / 2
+        return self.explain([f, *others], counts) > limit > self.explain(others, counts) + _ABOVE_CHANCE / 2
 
 
 def _explainable_share(y: pd.Series) -> float | None:
@@ -304,8 +304,8 @@ def _share_of_shallow_tree(x: Floats, ranks: Floats, fold: Codes) -> float:
 
     tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
     missing = np.isnan(x)
-    filled = np.column_stack([np.where(missing, 0.0, x), missing])
-    return _share(ranks, _held_out(tree, filled, ranks, fold))
+    imputed = np.column_stack([np.where(missing, 0.0, x), missing])
+    return _share(ranks, _held_out(tree, imputed, ranks, fold))
 
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:

@@ -138,12 +138,12 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    with_role = [target, *sensitive, *(name for name in (exposure, price, group) if name is not None)]
+    in_roles = [target, *sensitive, *(name for name in (exposure, price, group) if name is not None)]
     looked_at = (
-        tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
+        tuple(name for name in frame.columns if name not in in_roles) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    require_columns(checks, frame.columns, (*with_role, *looked_at))
+    require_columns(checks, frame.columns, (*in_roles, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,

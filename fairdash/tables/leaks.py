@@ -213,12 +213,12 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 
 
 def _only_without_zero(
-    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
+    with_zero: Codes, without_zero: Codes, other_zero: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
-    """Return whether the target is nonzero in all rows with levels outside `rest`, up to a few errors."""
+    """Return whether the target is nonzero in all rows with levels outside `other_zero`, with few errors."""
     from scipy.stats import binom
 
-    wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
+    wrong, n = int(with_zero[~other_zero].sum()), int((with_zero + without_zero)[~other_zero].sum())
     return n > 0 and wrong <= error_share * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
 
 
@@ -281,15 +281,15 @@ def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     limits of the classes.
     """
     gaps = np.diff(positions)
-    inside = np.ones(len(gaps), dtype=bool)
-    inside[changes] = False
-    within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    is_inner = np.ones(len(gaps), dtype=bool)
+    is_inner[changes] = False
+    median_gaps = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
     ratios_to_neighbours, ratios_to_classes = [], []
     for k, at in enumerate(changes):
         neighbours = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
-        neighbouring_gaps = gaps[neighbours][inside[neighbours]]
+        neighbouring_gaps = gaps[neighbours][is_inner[neighbours]]
         ratios_to_neighbours.append(gaps[at] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
-        gap_in_classes = max(within[k], within[k + 1])
+        gap_in_classes = max(median_gaps[k], median_gaps[k + 1])
         ratios_to_classes.append(gaps[at] / gap_in_classes if gap_in_classes else 1.0)
     return bool(
         _geometric_mean(ratios_to_neighbours) <= _MAX_OF_NEIGHBOURS
@@ -332,9 +332,9 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     slope_and_positions = _narrowest_strip(steps, codes, cells)
     if slope_and_positions is None:
         return False
-    slope, rest = slope_and_positions
+    slope, remainders = slope_and_positions
     finest_step = float(np.diff(distinct).min())
-    width, step = float(np.ptp(rest)), abs(slope)
+    width, step = float(np.ptp(remainders)), abs(slope)
     if (
         step < _FINER * finest_step
         or width > step + 0.01 * finest_step
@@ -343,12 +343,14 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
         return False
     values, counts = np.unique(cells, return_counts=True)
     most_frequent = values[np.argmax(counts)]
-    other_positions = rest[cells != most_frequent] if counts.max() > 0.01 * len(cells) else rest
+    other_positions = remainders[cells != most_frequent] if counts.max() > 0.01 * len(cells) else remainders
     if len(other_positions) < _MIN_ROUNDED:
         return False
     # If the target is itself rounded to a finer step, its values are spread evenly over this step.
     other_positions = (
-        np.sort(other_positions) - rest.min() + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
+        np.sort(other_positions)
+        - remainders.min()
+        + finest_step * (np.arange(len(other_positions)) * 0.618 % 1)
     )
     relative_position = np.sort(other_positions) / (width + finest_step)
     return float(np.abs(relative_position - np.linspace(0, 1, len(relative_position))).max()) < _MAX_DISTANCE

@@ -149,15 +149,15 @@ def suggest_roles(
     exposure, prediction
         Columns with row weights and with the existing price; by default, fairdash suggests them.
     """
-    left_out = {}
+    reasons = {}
     for name in frame.columns:
         reason = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
         if reason is not None and name not in (target, exposure, prediction):
-            left_out[name] = reason
+            reasons[name] = reason
     policies = find_policies(frame, but=[column for column in (target, exposure, prediction) if column])
     if policies is not None:
-        left_out.setdefault(policies.column, NAMES_POLICIES)
-    numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
+        reasons.setdefault(policies.column, NAMES_POLICIES)
+    numeric = [name for name in frame.columns if name not in reasons and kind_of(frame[name]) in NUMBERS]
     weight = exposure or _best_match([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
         prediction = _best_match([name for name in numeric if name not in (weight, target)], ("prediction",))
@@ -170,32 +170,32 @@ def suggest_roles(
         numeric = [name for name in numeric if name != prediction]
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
-        texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
+        texts = [name for name in frame.columns if name not in reasons and holds_text(frame[name])]
         attribute = _best_match(texts, _SENSITIVE)
         sensitive = attribute if attribute is not None and _are_classes(frame[attribute]) else None
-    unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
+    unique = [name for name in reasons if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
-    with_role = {target, sensitive, weight, prediction, *left_out}
-    without_role = [name for name in frame.columns if name not in with_role]
+    role_columns = {target, sensitive, weight, prediction, *reasons}
+    without_role = [name for name in frame.columns if name not in role_columns]
     leaks = {} if target is None else known_with_target(frame, target, without_role, exposure=weight)
     candidates = [name for name in without_role if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
         without_role = [
-            name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
+            name for name in frame.columns if name in reasons or (name in candidates and name not in parts)
         ]
         for name in bounds_of_exposure(frame, weight, without_role):
-            (left_out if name in left_out else leaks)[name] = BOUNDS
+            (reasons if name in reasons else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*with_role, *leaks, *parts}),
+        features=tuple(name for name in frame.columns if name not in {*role_columns, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
         rate=weight is not None and target is not None and looks_like_total(frame[target]),
-        left_out={**left_out, **leaks, **parts},
+        left_out={**reasons, **leaks, **parts},
         known_with_target=tuple(leaks),
         parts_of_price=tuple(parts),
         policies=policies,

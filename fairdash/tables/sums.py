@@ -387,9 +387,9 @@ def _cells(values: pd.Series) -> Floats:
     return np.where(np.isnan(cells), 0.0, cells)
 
 
-def _evenly_spaced(n: int, most: int) -> Index:
-    """Return at most `most` evenly spaced indices from 0 to n − 1."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
+def _evenly_spaced(n: int, size: int) -> Index:
+    """Return at most `size` evenly spaced indices from 0 to n − 1."""
+    return np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 
 def _is_indicator(cells: Floats) -> bool:

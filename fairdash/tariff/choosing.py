@@ -138,9 +138,9 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         absent = _quoted(name for name in names if name not in present)
         hint = "Name columns of X that are not sensitive."
         checks.require(not absent, option, f"There is no feature called {absent}", hint)
-        fitted = _quoted(name for name in names if name in options.fixed and option != "fixed")
-        problem = f"The relativities of {fitted} are fixed, so this option has no effect"
-        checks.require(not fitted, option, problem, f"Leave the column out of {option}, or out of fixed.")
+        factors = _quoted(name for name in names if name in options.fixed and option != "fixed")
+        problem = f"The relativities of {factors} are fixed, so this option has no effect"
+        checks.require(not factors, option, problem, f"Leave the column out of {option}, or out of fixed.")
     _check_fixed(checks, options.fixed)
     checks.finish()
     for option, columns in (("breakpoints", options.breakpoints), ("bands", options.bands)):

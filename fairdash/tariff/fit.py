@@ -174,10 +174,10 @@ def fit_terms(
     terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **fit_options: Any
 ) -> Fitted:
     """Fit one tariff for each λ with :func:`fit_stack`, using smoothness, constraints and credibility."""
-    x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
+    x, offsets, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
-        weights = {"sample_weight": fit_options["sample_weight"], "offset": fixed}
+        weights = {"sample_weight": fit_options["sample_weight"], "offset": offsets}
         smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **weights)
     smooth = smooth if isinstance(smooth, Mapping) else same_smoothness(terms, smooth)
     if any(smooth.values()):
@@ -185,8 +185,8 @@ def fit_terms(
     claims = claims_of(terms, table, y)
     ridge = extra_ridge(terms, claims, options.credibility, total=int((y != 0).sum()))
     shape.quadratic[:-1, :-1] += np.diag(ridge)
-    fitted = fit_stack(x, y, offset=fixed, shape=shape, options=options, **fit_options)
-    return replace(fitted, smooth=smooth, claims=claims)
+    solution = fit_stack(x, y, offset=offsets, shape=shape, options=options, **fit_options)
+    return replace(solution, smooth=smooth, claims=claims)
 
 
 def fit_stack(

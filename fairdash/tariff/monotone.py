@@ -21,7 +21,7 @@ TRAINING, HELD_OUT = "training", "held out"
 
 
 def monotone_cost(
-    fitted: Fitted,
+    solution: Fitted,
     terms: Sequence[Term],
     table: pd.DataFrame,
     y: Array,
@@ -35,7 +35,7 @@ def monotone_cost(
 
     Parameters
     ----------
-    fitted
+    solution
         Fitted tariff with constraints; the other arguments are those with which it was fitted.
 
     Returns
@@ -50,7 +50,7 @@ def monotone_cost(
         without constraints.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    constrained = replace(options, smooth=fitted.smooth)
+    constrained = replace(options, smooth=solution.smooth)
     free = replace(constrained, monotone={})
 
     def premiums(rows: NDArray[np.int64], fit_options: FitOptions) -> Array:
@@ -69,7 +69,7 @@ def monotone_cost(
         return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
     all_rows = np.arange(len(y))
-    predictions = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
+    predictions = np.stack([solution.premiums(terms, table)[-1], premiums(all_rows, free)])
     costs = {TRAINING: measure(predictions, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))

@@ -98,7 +98,7 @@ def fit_tariffs(
     DataError
         Raised if the loss does not suit the target, or if a column cannot be a factor.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     if is_auto(lams):
         result = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
         lams = (0.0, *(PREVIEW_TARIFF_LAMS if result is None else result.tolist()))
@@ -130,7 +130,7 @@ def fit_tariffs(
             table = features.iloc[train]
             chosen = choose_terms(table, train_weight, terms)
             require_fixed(chosen, features)
-            fitted = fit_terms(
+            solution = fit_terms(
                 chosen,
                 table,
                 y[train],
@@ -141,13 +141,13 @@ def fit_tariffs(
                 random_state=random_state,
                 on_step=on_step,
             )
-            counts = {"n_iter": fitted.n_iter, "converged": fitted.converged}
-            return {"predictions": fitted.premiums(chosen, features), **counts}
+            counts = {"n_iter": solution.n_iter, "converged": solution.converged}
+            return {"predictions": solution.premiums(chosen, features), **counts}
 
         def fitted_to(
-            j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
+            j: int = j, fit_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
         ) -> Found:
-            result = run_step(str(j), of_split)
+            result = run_step(str(j), fit_split)
             step(1.0)
             return result
 
@@ -171,7 +171,7 @@ def fit_tariffs(
         predictions=np.concatenate([result["predictions"] for result in results]),
         splits=tuple(splits),
         device="cpu",
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
     )
 
 
@@ -235,7 +235,7 @@ def choose_alpha(
     for alpha in ALPHAS:
         shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
         shared: dict[str, Any] = {"offset": training[1], "shape": shape, "options": options, "start": start}
-        fitted = fit_stack(
+        solution = fit_stack(
             training[0],
             y[train],
             s=None,
@@ -244,11 +244,11 @@ def choose_alpha(
             random_state=random_state,
             **shared,
         )
-        start = fitted.glm
-        eta = fitted.intercept + validation[0] @ fitted.coefficients[0]
+        start = solution.glm
+        eta = solution.intercept + validation[0] @ solution.coefficients[0]
         if validation[1] is not None:
             eta = eta + validation[1]
-        y_pred = np.exp(eta) if fitted.multiplies else eta
+        y_pred = np.exp(eta) if solution.multiplies else eta
         held_out_weight = None if weight is None else weight[held_out]
         deviances.append(options.loss.mean_deviance(y[held_out], y_pred, held_out_weight))
     return ALPHAS[int(np.argmin(deviances))]
@@ -276,12 +276,12 @@ def find_lams(
     """
     dataset, split = rows_of_pilot(dataset, split, random_state, most=MAX_PILOT_ROWS)
     lams = (0.0, *PILOT_LAMS)
-    fitted = fit_tariffs(
+    tariff_path = fit_tariffs(
         dataset, (split,), lams=lams, options=options, random_state=random_state, shrink=True
     )
     return lams_by_dependence(
         dataset,
-        fitted.predictions,
+        tariff_path.predictions,
         split.validation,
         np.array(lams),
         method=FAIR_TARIFF,

@@ -83,11 +83,11 @@ def relativities_table(
         breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
-    fixed: dict[int, float] = {}
+    fixed_by_term: dict[int, float] = {}
     for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
             # Fixed relativities are copied, because exp(log(x)) would change the last digit.
-            fixed |= dict(enumerate(term.relativities, start=len(rows)))
+            fixed_by_term |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
             for row, value, share, count in zip(
@@ -96,7 +96,7 @@ def relativities_table(
         ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share", "claims"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
-    table.loc[list(fixed), "value"] = list(fixed.values())
+    table.loc[list(fixed_by_term), "value"] = list(fixed_by_term.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in TEXTS}
     return table.assign(**texts, **{name: table[name].astype(float) for name in NUMBERS})
@@ -173,10 +173,10 @@ def in_words(table: pd.DataFrame) -> str:
         neutral = "relativity 1" if multiplies else "0 points"
         sentences.append(f"A pair that is not in the table, or that contains a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        claims = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
         others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         sentences.append(
-            f"Fewer than {MIN_CLAIMS} training rows have a claim for {listed}{others}. Review these values."
+            f"Fewer than {MIN_CLAIMS} training rows have a claim for {claims}{others}. Review these values."
         )
     return "\n".join(sentences)
 
@@ -412,8 +412,8 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
     """Return the order of bands by their lower edges, or raise a DataError if bands leave gaps or overlap."""
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
-    whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
-    if not (whole and (np.diff(lows[1:]) > 0).all()):
+    is_gapless = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
+    if not (is_gapless and (np.diff(lows[1:]) > 0).all()):
         raise DataError.of(
             "The bands leave a gap, overlap or do not cover all numbers",
             "Each band must begin where the previous one ends; leave the first “from” and last “to” empty.",

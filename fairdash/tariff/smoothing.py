@@ -76,9 +76,9 @@ def choose_smooth(
     rows = drawn_rows(n)[:MAX_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
-    fixed = np.zeros(n) if offset is None else offset
+    offsets = np.zeros(n) if offset is None else offset
     # Only sampled rows are copied, because a copy of the whole design matrix would double the memory.
-    x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
+    x, target, weight, offsets = x[rows], target[rows], weight[rows], offsets[rows]
     row_index = np.arange(len(rows))
     held_out = [row_index[k::FOLDS] for k in range(FOLDS)]
     training = [np.delete(row_index, np.s_[k::FOLDS]) for k in range(FOLDS)]
@@ -98,13 +98,13 @@ def choose_smooth(
             penalty = factor * square
             beta = beta - np.linalg.solve(curvature + penalty, slope + penalty @ beta)
             with np.errstate(over="ignore", invalid="ignore"):
-                deviance = loss.unit_deviance(x[test] @ beta + fixed[test], target[test])
+                deviance = loss.unit_deviance(x[test] @ beta + offsets[test], target[test])
             deviances.append(weight[test] * deviance)
         return np.concatenate(deviances)
 
     for _ in range(_SWEEPS):
         starts: list[Array | None] = [fit[0] for fit in fits] or [None] * FOLDS
-        fits = [_fold(x, target, weight, rows, fixed, loss, shape(chosen), start)
+        fits = [_fold(x, target, weight, rows, offsets, loss, shape(chosen), start)
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
             losses_of_column = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])

@@ -130,8 +130,8 @@ class TariffStack:
         self.unit = float(share @ self.loss.unit_deviance(constant, y))
         # This objective is twice that of scikit-learn, which is half the mean deviance plus half of α ‖β‖².
         self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
-        fixed = np.zeros_like(y) if offset is None else offset
-        eta = x @ start + fixed
+        offsets = np.zeros_like(y) if offset is None else offset
+        eta = x @ start + offsets
         self._root = self._curvature(eta, x, share)
         # Each coordinate is contiguous in memory, which makes products with the coordinates of a few models
         # fast.
@@ -143,7 +143,7 @@ class TariffStack:
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
         #: Matrix (m, P + 1) that maps coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
-        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, fixed))
+        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, offsets))
         self.penalty_y, self.penalty_fixed = self.y[rows], self.fixed[rows]
         self.penalty_z = np.ascontiguousarray(self.z[:, rows])
         self.penalty: AveragesPenalty | NetworkPenalty
@@ -152,7 +152,7 @@ class TariffStack:
                 s, weight, rows, self.number,
                 premium=self.loss.prediction(eta[rows]),
                 ends_flat=not self.objective.uses_target,
-                fixed=None if offset is None else np.exp(offset[rows]),
+                fixed_scale=None if offset is None else np.exp(offset[rows]),
             )  # fmt: skip
         else:
             from fairdash.tariff.network_penalty import NetworkPenalty
@@ -378,12 +378,12 @@ def _direction(slope: Array, steps: list[Array], changes: list[Array]) -> Array:
         q = q - a[:, None] * y
         directions.append((s, y, rho, a))
     scale = np.ones_like(slope[:, 0])
-    fixed = np.zeros_like(scale, dtype=bool)
+    is_fixed = np.zeros_like(scale, dtype=bool)
     for _, y, rho, _ in directions:
-        newest = (rho > 0) & ~fixed
+        newest = (rho > 0) & ~is_fixed
         size = (y * y).sum(axis=1)
         scale = np.where(newest, 1 / (np.where(newest, rho, 1.0) * np.maximum(size, 1e-300)), scale)
-        fixed |= newest
+        is_fixed |= newest
     q = scale[:, None] * q
     for s, y, rho, a in reversed(directions):
         b = rho * (y * q).sum(axis=1)
@@ -407,7 +407,7 @@ def _search(
     used (Lewis and Overton 2013, Algorithm 2.6).
     """
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
-    moved = np.zeros_like(value, dtype=bool)
+    is_flipped = np.zeros_like(value, dtype=bool)
     low, high = np.zeros_like(value), np.full_like(value, np.inf)
     downhill = (direction * slope).sum(axis=1)
     searching = open_
@@ -418,7 +418,7 @@ def _search(
         flat = (slope_there * direction[searching]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[searching]
         good = searching[enough]
         new_x[good], new_value[good], new_slope[good] = x_new[enough], new[enough], slope_there[enough]
-        moved[good] = True
+        is_flipped[good] = True
         low[good] = length[good]
         short = searching[~enough]
         high[short] = length[short]
@@ -428,4 +428,4 @@ def _search(
         length[searching] = np.where(
             np.isinf(high[searching]), 2 * length[searching], (low[searching] + high[searching]) / 2
         )
-    return new_x, new_value, new_slope, moved
+    return new_x, new_value, new_slope, is_flipped

@@ -125,7 +125,7 @@ def cross_validate(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
     )
-    trained = train_models(
+    models = train_models(
         dataset,
         splits,
         [replace(candidates[c], split=f, seed=seed) for c, f in order],
@@ -140,8 +140,8 @@ def cross_validate(
     diverged = np.zeros(len(candidates), dtype=bool)
     for k, (c, f) in enumerate(order):
         rows = held_out[f]
-        predictions[c, rows] = trained.predictions[k, rows]
-        diverged[c] |= trained.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
+        predictions[c, rows] = models.predictions[k, rows]
+        diverged[c] |= models.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
     predictions[diverged] = np.nan
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
@@ -150,7 +150,7 @@ def cross_validate(
             loss[c, f] = candidates[c].settings.loss_function.relative(
                 y, predictions[c], weight, rows=held_out[f], train=splits[f].train
             )
-    return OutOfFold(predictions, loss, diverged, held_out, trained.device, (*trained.notes, *undefined))
+    return OutOfFold(predictions, loss, diverged, held_out, models.device, (*models.notes, *undefined))
 
 
 def _with_steps_of_refit(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
@@ -187,8 +187,8 @@ class Dependence:
 
 def permutations_of(measure: str) -> int:
     """Return the number of permutations for the independence floor of a measure on all rows."""
-    quick = get_entry(REGISTRY, measure, option="measure").quick
-    return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
+    is_quick = get_entry(REGISTRY, measure, option="measure").quick
+    return N_PERMUTATIONS if is_quick else N_PERMUTATIONS_IF_SLOW
 
 
 def dependence_of(

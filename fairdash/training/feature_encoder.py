@@ -94,8 +94,8 @@ class FeatureEncoder:
         spread = (share * (table - mean) ** 2).sum(axis=0) ** 0.5
         knots, heights = None, None
         if embedding is not None and numbers:
-            fitted = [_embedded(embedding, column, mass) for column in table.T]
-            knots, heights = (np.stack(parts) for parts in zip(*fitted, strict=True))
+            encodings = [_embedded(embedding, column, mass) for column in table.T]
+            knots, heights = (np.stack(parts) for parts in zip(*encodings, strict=True))
         return cls(
             knots=knots,
             heights=heights,
@@ -178,8 +178,11 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
         return float(np.median(column[not_missing]))
     order = np.argsort(column[not_missing], kind="stable")
     values, mass = column[not_missing][order], np.cumsum(sample_weight[not_missing][order])
-    half = mass[-1] / 2
-    below, above = np.searchsorted(mass, half, side="left"), np.searchsorted(mass, half, side="right")
+    half_mass = mass[-1] / 2
+    below, above = (
+        np.searchsorted(mass, half_mass, side="left"),
+        np.searchsorted(mass, half_mass, side="right"),
+    )
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)
 
 

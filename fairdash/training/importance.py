@@ -209,11 +209,11 @@ def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataF
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([part[name] for part in parts]) for name in ("error", "reliance"))
-    whole = ~members["diverged"].to_numpy(dtype=bool)
-    models = members.loc[whole, ["method", "lam", "split"]]
+    is_converged = ~members["diverged"].to_numpy(dtype=bool)
+    models = members.loc[is_converged, ["method", "lam", "split"]]
     table = models.loc[models.index.repeat(len(features))]
     return table.assign(
         feature=np.tile(np.array(features, dtype=object), len(models)),
-        importance=error[whole].ravel(),
-        reliance=reliance[whole].ravel(),
+        importance=error[is_converged].ravel(),
+        reliance=reliance[is_converged].ravel(),
     ).reset_index(drop=True)

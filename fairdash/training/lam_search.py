@@ -244,10 +244,10 @@ def search_lam(
         Raised as in :func:`fairdash.training.models.train_models`, or if there are too few rows for the
         folds, or if the standard model or all fair models diverged.
     """
-    started = time.monotonic()
-    within = rows_of(dataset, rows)
+    start_time = time.monotonic()
+    subset = rows_of(dataset, rows)
     if plan.find_lams:
-        plan = replace(plan, lams=tuple(run_step("pilot", partial(_pilot, within, plan))["lams"].tolist()))
+        plan = replace(plan, lams=tuple(run_step("pilot", partial(_pilot, subset, plan))["lams"].tolist()))
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
@@ -255,13 +255,13 @@ def search_lam(
         return None if progress is None else lambda share_done: progress(share_before + width * share_done)
 
     frame, notes, device = _cross_validated(
-        within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
+        subset, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
     finer = _finer_lams(frame, plan, lam, reached=reached)
     if finer:
         refined, more_notes, _ = _cross_validated(
-            within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
+            subset, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
         )
         frame = pd.concat([frame, refined], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
@@ -272,10 +272,10 @@ def search_lam(
         lam=lam,
         reached=reached,
         frame=_with_target_met(frame, plan.target),
-        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {within.n_rows:,} "
+        rule=f"{words} The values come from {plan.n_folds}-fold cross-validation on {subset.n_rows:,} "
         f"rows. Dependence was measured on held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
         device=device,
         notes=notes,
     )
@@ -283,10 +283,10 @@ def search_lam(
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
     """Return weights found by a pilot training, or the plan's weights if there is no dependence to reduce."""
-    every = np.arange(dataset.n_rows)
+    all_rows = np.arange(dataset.n_rows)
     lams = find_lams(
         dataset,
-        Split(every, every[:0]),
+        Split(all_rows, all_rows[:0]),
         plan.settings,
         method=plan.method,
         count=len(plan.lams),
@@ -394,8 +394,8 @@ def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bo
         return []
     if low < 0 or high == len(lams) or (checked["meets"].iloc[low] == checked["meets"].iloc[high]):
         return []
-    between = np.geomspace if lams[low] > 0 else np.linspace
-    return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
+    space = np.geomspace if lams[low] > 0 else np.linspace
+    return [float(weight) for weight in space(lams[low], lams[high], plan.refine + 2)[1:-1]]
 
 
 def _cross_validated(

@@ -185,7 +185,7 @@ class Batches:
 
 
 def _orders(n: int, size: int, generator: torch.Generator) -> Tensor:
-    """Return the first `size` numbers of a random order of n rows; if `size` > n, several orders are joined."""
+    """Return the first `size` numbers of a random order of n rows; if `size` > n, orders are joined."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(size / n))])[:size]
 
 
@@ -339,10 +339,10 @@ class BestEpoch:
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
-        better = open_ & self.trainer.alive & (score < self.score)
-        self.score.copy_(torch.where(better, score, self.score))
-        self.epoch.copy_(torch.where(better, epoch, self.epoch))
-        self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
+        is_better = open_ & self.trainer.alive & (score < self.score)
+        self.score.copy_(torch.where(is_better, score, self.score))
+        self.epoch.copy_(torch.where(is_better, epoch, self.epoch))
+        self.weights.copy_(torch.where(is_better[:, None], self.trainer.descent.weights, self.weights))
 
     def all_stopped(self, epoch: int) -> bool:
         """Return whether every model has diverged or had no better score for `patience` epochs."""

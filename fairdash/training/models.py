@@ -142,7 +142,7 @@ def train_models(
     DeviceError
         Raised if memory is too small even for half of a stack.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
     trainer = reused(
@@ -159,10 +159,12 @@ def train_models(
         ),
     )
     # A device's free memory changes, so models are divided into batches (stacks) only once per job.
-    ends = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
+    stops = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})[
+        "ends"
+    ]
     # The stacks with the most work start first, so that parallel processes finish at about the same time.
     stacks = sorted(
-        itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
+        itertools.pairwise([0, *stops]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
     # All stacks write their predictions into the same array; concatenation would need twice the memory.
@@ -217,7 +219,7 @@ def train_models(
         predictions=predictions,
         splits=tuple(splits),
         device=device.name,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - start_time,
         notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if is_halved else "", *of_stacks]))),
         importance=importance_of_all(results, members) if importance else None,
         curves=pd.concat(itertools.chain(*curves), ignore_index=True),
@@ -237,8 +239,8 @@ def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[
     ):
         stack: list[int] = []
         max_models = 0
-        for _, of_split in itertools.groupby(group, key=lambda k: models[k].split):
-            indices = list(of_split)
+        for _, model_numbers in itertools.groupby(group, key=lambda k: models[k].split):
+            indices = list(model_numbers)
             max_models = max_models or trainer.models_per_stack(models[indices[0]])
             if stack and len(stack) + len(indices) > max_models:
                 stacks.append(stack)
@@ -299,13 +301,13 @@ def held_out_losses(
 
 
 def with_standard(
-    trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
+    fair_models: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
     """Combine fair and standard models in the order of a plan; `is_standard` marks the standard models."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
-    members = pd.concat([standard.members, trained.members], ignore_index=True)
+    members = pd.concat([standard.members, fair_models.members], ignore_index=True)
     return replace(
-        trained,
+        fair_models,
         members=members.iloc[order].reset_index(drop=True),
-        predictions=np.concatenate([standard.predictions, trained.predictions])[order],
+        predictions=np.concatenate([standard.predictions, fair_models.predictions])[order],
     )

@@ -72,7 +72,7 @@ def find_lams(
     dataset, split = rows_of_pilot(dataset, split, random_state)
     settings, seed = _settings_of(settings, len(split.train)), initial_seed(random_state, 0)
     lams = np.array([0.0, *PILOT_LAMS])
-    trained = train_models(
+    models = train_models(
         dataset,
         (split,),
         [StackedModel(method, float(lam), settings, 0, seed) for lam in lams],
@@ -81,9 +81,9 @@ def find_lams(
         device=resolve_device(device),
         progress=None if progress is None else lambda at: progress(at.fraction),
     )
-    trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
+    models.predictions[models.members["diverged"].to_numpy()] = np.nan
     options: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
-    return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **options)
+    return lams_by_dependence(dataset, models.predictions, split.validation, lams, method=method, **options)
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:

@@ -81,7 +81,7 @@ def fit_regressor(
     share = 0.0 if settings.patience is None else model.validation_fraction
     validation = validation_rows(len(y), share, seed=seed, groups=groups)
     model.n_validation_rows_ = len(validation)
-    model.predictor_, trained, model.n_iter_ = train_single(
+    model.predictor_, history, model.n_iter_ = train_single(
         features,
         y,
         s,
@@ -95,12 +95,12 @@ def fit_regressor(
         validation=validation,
         on_step=on_step,
     )
-    if trained.note:
-        warnings.warn(trained.note, UserWarning, stacklevel=3)
+    if history.note:
+        warnings.warn(history.note, UserWarning, stacklevel=3)
     model.lam_ = lam
-    model.best_epoch_ = int(trained.best_epoch[0])
+    model.best_epoch_ = int(history.best_epoch[0])
     model.device_ = device.name
-    if trained.diverged[0]:
+    if history.diverged[0]:
         warnings.warn(
             "Training diverged, so the model has the last finite weights. Try a lower lr or adversary_lr.",
             ConvergenceWarning,

@@ -182,7 +182,9 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
         split = _window(time, 1 - TEST_SHARE - j * _WINDOW_STEP, validation_share)
         # Rows with the same time are in the same window, so windows may be equal if there are few different
         # times.
-        if split is not None and not any(np.array_equal(split.test, earlier.test) for earlier in splits):
+        if split is not None and not any(
+            np.array_equal(split.test, other_split.test) for other_split in splits
+        ):
             splits.append(split)
     if len(splits) < n_splits:
         raise _option_error(
@@ -201,18 +203,18 @@ def _window(time: NDArray[np.float64], start_share: float, validation_share: flo
     in_order, n = np.sort(time), len(time)
     first = in_order[round(start_share * n)]
     end = round((start_share + TEST_SHARE) * n)
-    inside = (time >= first) & (time < (in_order[end] if end < n else np.inf))
-    earlier = np.flatnonzero(time < first)
-    if not len(earlier) or not inside.any():
+    in_window = (time >= first) & (time < (in_order[end] if end < n else np.inf))
+    rows = np.flatnonzero(time < first)
+    if not len(rows) or not in_window.any():
         return None
-    validation = earlier[:0]
+    validation = rows[:0]
     if validation_share:
-        sorted_times = np.sort(time[earlier])
+        sorted_times = np.sort(time[rows])
         since = sorted_times[min(round((1 - validation_share) * len(sorted_times)), len(sorted_times) - 1)]
-        earlier, validation = earlier[time[earlier] < since], earlier[time[earlier] >= since]
-        if not len(earlier):
+        rows, validation = rows[time[rows] < since], rows[time[rows] >= since]
+        if not len(rows):
             return None
-    return Split(earlier, np.flatnonzero(inside), validation)
+    return Split(rows, np.flatnonzero(in_window), validation)
 
 
 def _option_error(option: str, problem: str, hint: str) -> OptionError:
@@ -349,8 +351,8 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
         # Groups are drawn in random order as long as their rows do not exceed the requested number.
-        within = np.bincount(codes)[order].cumsum() <= n_drawn
-        rows = np.flatnonzero(np.isin(codes, order[within]))
+        is_selected = np.bincount(codes)[order].cumsum() <= n_drawn
+        rows = np.flatnonzero(np.isin(codes, order[is_selected]))
     else:
         rows = np.sort(rng.permutation(n)[:n_drawn])
     if len(rows) < MIN_ROWS or n - len(rows) < MIN_ROWS:

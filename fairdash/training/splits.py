@@ -138,11 +138,11 @@ def folds(
         Raised if there are fewer than 2 folds, or more folds than rows or groups.
     """
     group_of = None if groups is None else np.asarray(groups)[rows]
-    most, unit = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
-    if not 2 <= n_folds <= most:
+    n_units, unit = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
+    if not 2 <= n_folds <= n_units:
         raise OptionError.of(
             f"The {unit} can't be divided into {n_folds} folds",
-            f"Choose a number from 2 to {most:,}.",
+            f"Choose a number from 2 to {n_units:,}.",
             column="n_folds",
         )
     parts: Sequence[NDArray[np.int64]]
@@ -175,9 +175,9 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
     return folds(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
 
 
-def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `rows`, or a sorted random sample of `most` of them if there are more than `most`."""
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+def at_most(rows: NDArray[np.int64], max_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `rows`, or a sorted random sample of `max_rows` of them if there are more than `max_rows`."""
+    return rows if len(rows) <= max_rows else np.sort(rng.choice(rows, max_rows, replace=False))
 
 
 def initial_seed(random_state: int, split: int) -> int:
@@ -199,8 +199,8 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None
     if rows is None:
         return None
     numbers = np.asarray(rows)
-    whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
-    if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
+    are_integers = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
+    if not are_integers or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
         raise OptionError.of(
             "This is not a list of row numbers of the data set",
             f"Give whole numbers from 0 to {n_rows - 1}.",

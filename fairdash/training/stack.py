@@ -188,7 +188,7 @@ def train_stack(
     trainer, batches, best, data = _prepared(
         data, models, objective=objective, batch_seeds=batch_seeds, device=device
     )
-    which_split = [model.split for model in models]
+    split_of_model = [model.split for model in models]
     best_tensors = () if best is None else best.best_tensors
     first_epoch = 0 if state is None else restore_state(state, trainer, batches, best_tensors)
     epochs = range(first_epoch + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
@@ -200,10 +200,10 @@ def train_stack(
     factor, shift = np.ones(len(models)), np.zeros(len(models))
     best_epoch = (last if best is None else best.restore()).cpu().numpy()
     if settings.balance and is_over:
-        factor, shift = _balance(trainer.predictor, data, which_split, loss)
+        factor, shift = _balance(trainer.predictor, data, split_of_model, loss)
     return TrainedStack(
         predictor=trainer.predictor,
-        which_split=which_split,
+        which_split=split_of_model,
         loss=loss,
         diverged=~trainer.alive.cpu().numpy(),
         best_epoch=best_epoch,

@@ -108,7 +108,7 @@ class StackTrainer:
         used_splits = sorted({model.split for model in stack})
         with convert_memory_errors():
             data = self._data(stack, used_splits)
-            trained = train_stack(
+            models = train_stack(
                 data,
                 [replace(model, split=used_splits.index(model.split)) for model in stack],
                 objective=self.objective,
@@ -119,27 +119,27 @@ class StackTrainer:
                 state=state,
                 until=until,
             )
-            if trained.state is not None:
-                return trained.state
+            if models.state is not None:
+                return models.state
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                predictions = trained.predict(x)
+                predictions = models.predict(x)
                 for scale, prediction in zip(scales, predictions, strict=True):
                     prediction[:] = scale.undo(prediction)
                 return predictions
 
             result = {
-                "note": trained.note,
-                "diverged": trained.diverged,
-                "best_epoch": trained.best_epoch,
+                "note": models.note,
+                "diverged": models.diverged,
+                "best_epoch": models.best_epoch,
                 "predictions": predict(data.x),
             }
             if self.keeps_networks:
-                layers = zip(trained.predictor.weights, trained.predictor.biases, strict=True)
+                layers = zip(models.predictor.weights, models.predictor.biases, strict=True)
                 for layer, parts in enumerate(layers):
                     result[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
-                result |= {"factor": trained.factor, "shift": trained.shift}
+                result |= {"factor": models.factor, "shift": models.shift}
             if self.permutations is None:
                 return result
             importance = importance_of_stack(

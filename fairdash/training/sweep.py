@@ -230,9 +230,9 @@ class Sweep(TrainingPlan):
         plan.
         """
         return tuple(
-            StackedModel(method, float(lam), of_split, split, initial_seed(self.random_state, split))
+            StackedModel(method, float(lam), settings_of_split, split, initial_seed(self.random_state, split))
             for method in self.methods
-            for split, of_split in enumerate(settings or [self.settings] * self.n_splits)
+            for split, settings_of_split in enumerate(settings or [self.settings] * self.n_splits)
             for lam in ((0.0,) if method == STANDARD else self.lams)
         )
 
@@ -307,8 +307,8 @@ def quicker(plan: Sweep) -> Sweep | None:
     if fair is None:
         return None
     n_splits = min(plan.n_splits, N_SPLITS_OF_MANY_ROWS)
-    quick = replace(plan, methods=(STANDARD, fair), n_splits=n_splits)
-    return quick if (len(quick.methods), n_splits) < (len(plan.methods), plan.n_splits) else None
+    quick_plan = replace(plan, methods=(STANDARD, fair), n_splits=n_splits)
+    return quick_plan if (len(quick_plan.methods), n_splits) < (len(plan.methods), plan.n_splits) else None
 
 
 def train_sweep(
@@ -437,7 +437,7 @@ def _predict_set_aside(
     split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), rows[:0])
     if sweep.settings.patience is not None:
         split = with_held_out(split, random_state=sweep.random_state, groups=dataset.groups)
-    trained = train_models(
+    models = train_models(
         dataset,
         (split,),
         replace(sweep, n_splits=1).models(),
@@ -447,4 +447,4 @@ def _predict_set_aside(
         progress=progress,
         run_step=run_step,
     )
-    return SetAside.of(dataset, rows, members=trained.members, predictions=trained.predictions)
+    return SetAside.of(dataset, rows, members=models.members, predictions=models.predictions)

@@ -68,8 +68,8 @@ def show_table(table: Table, keys: Keys) -> None:
     if presented() and len(table.frame) <= MAX_ROWS:
         # The text of Streamlit's grid is too small for a lecture hall, so presentation mode shows a static
         # table.
-        large = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
-        st.table(large, hide_index=True, alt=table.title)
+        full_table = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
+        st.table(full_table, hide_index=True, alt=table.title)
     else:
         st.dataframe(styled, hide_index=True, alt=table.title)
     if table.note:

@@ -304,12 +304,12 @@ def summary_of(source: DatasetSource) -> Summary:
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
         decided = {fix.column for fix in source.fixes}
-        with_role = {column for part in source.roles.parts.values() for column in part}
+        role_columns = {column for part in source.roles.parts.values() for column in part}
         open_fixes = tuple(
-            way
-            for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
-            if way.column not in decided
-            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else with_role)
+            fix
+            for fix in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
+            if fix.column not in decided
+            and fix.column in (source.roles.features if fix.fixes[0].kind in _OF_FEATURES else role_columns)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)

@@ -124,17 +124,17 @@ def show_cards() -> None:
 
 def show_recent_runs() -> None:
     """Show the newest runs, and name runs that can't be read; show nothing if there are no runs."""
-    listed = list_runs(owner=current_owner())
-    if not (listed.runs or listed.damaged):
+    runs = list_runs(owner=current_owner())
+    if not (runs.runs or runs.damaged):
         return
     st.subheader("Recent runs")
-    for recent in listed.runs[:RUNS_SHOWN]:
+    for recent in runs.runs[:RUNS_SHOWN]:
         _show_run(recent)
-    if listed.runs:
+    if runs.runs:
         st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
-    if listed.damaged:
+    if runs.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(runs.damaged)}. Other runs are "
             "unaffected."
         )
 

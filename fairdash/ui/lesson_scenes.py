@@ -240,7 +240,7 @@ def show_curve() -> None:
             html="<div class='stage'></div>",
         )
         rng = np.random.default_rng(0)
-        moved = draw(
+        dragged = draw(
             key=KEY("curve"),
             data={
                 "heights": [f for _, f in points],
@@ -254,8 +254,8 @@ def show_curve() -> None:
             },
             on_heights_change=lambda: None,
         )
-    if moved.heights is not None:
-        points = lesson.points_of([float(height) for height in moved.heights])
+    if dragged.heights is not None:
+        points = lesson.points_of([float(height) for height in dragged.heights])
         points_to_address(points)
     if answered:
         answer.markdown(lesson.curve_sentence(points))

@@ -100,16 +100,16 @@ MAX_COMPARED = 6
 
 def show_runs() -> list[Run]:
     """Show the runs that match the filters; return all selected runs, whether or not they match."""
-    listed = list_runs(owner=current_owner())
-    by_id = {run.id: run for run in listed.runs}
+    runs = list_runs(owner=current_owner())
+    by_id = {run.id: run for run in runs.runs}
     _adopt_address(by_id)
-    if listed.runs:
-        _show_page(_filtered(listed.runs))
+    if runs.runs:
+        _show_page(_filtered(runs.runs))
     else:
         _show_empty()
-    if listed.damaged:
+    if runs.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(runs.damaged)}. Other runs are "
             "unaffected. To delete such a run, use the command fairdash runs delete."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
@@ -158,19 +158,19 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     return [item for item in runs_shown if not states or STATES[item[1].state] in states]
 
 
-def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
-    if not found:
+def _show_page(run_list: list[tuple[Run, RunStatus]]) -> None:
+    if not run_list:
         st.info("No run matches. Remove a filter.")
         return
-    pages = -(-len(found) // RUNS_A_PAGE)
+    pages = -(-len(run_list) // RUNS_A_PAGE)
     number = 1
     if pages > 1:
         number = min(st.session_state.get(KEY_PAGE, 1), pages)
         st.session_state[KEY_PAGE] = number
-    for run, status in found[(number - 1) * RUNS_A_PAGE : number * RUNS_A_PAGE]:
+    for run, status in run_list[(number - 1) * RUNS_A_PAGE : number * RUNS_A_PAGE]:
         _show_row(run, status)
     if pages > 1:
-        st.number_input(f"Page, of {pages}: {counted(len(found), 'run')}", 1, pages, key=KEY_PAGE)
+        st.number_input(f"Page, of {pages}: {counted(len(run_list), 'run')}", 1, pages, key=KEY_PAGE)
 
 
 def _show_row(run: Run, status: RunStatus) -> None:

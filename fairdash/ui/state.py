@@ -183,9 +183,9 @@ def choose(
     """
     in_address = st.query_params.get(name)
     if in_address is not None and in_address not in options:
-        listed = ", ".join(f"“{safe(option)}”" for option in options)
+        options_text = ", ".join(f"“{safe(option)}”" for option in options)
         container.warning(
-            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {listed}. Shown: "
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {options_text}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:

@@ -47,10 +47,10 @@ class BoostedTrees(HistGradientBoostingRegressor):
         return self
 
 
-def bins_for(columns: Array, most: int) -> int:
+def bins_for(columns: Array, limit: int) -> int:
     """Return the number of bins per column of a table (n, p): the number of values, or fewer if p is large.
 
-    If there are more rows than bins, the function returns `most` without counting values, because bins then
+    If there are more rows than bins, the function returns `limit` without counting values, because bins then
     take little time.
 
     Examples
@@ -60,12 +60,12 @@ def bins_for(columns: Array, most: int) -> int:
     >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
     9
     """
-    n_bins = columns.shape[1] * most
+    n_bins = columns.shape[1] * limit
     if len(columns) >= n_bins and n_bins <= _MAX_BINS_A_NODE:
-        return most
+        return limit
     values = max(len(np.unique(column)) for column in columns.T)
-    fitting = most if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
-    return max(2, min(most, values, fitting))
+    fitting = limit if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    return max(2, min(limit, values, fitting))
 
 
 def in_bins(columns: Array, count: int) -> Array:

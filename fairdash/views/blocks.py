@@ -236,9 +236,9 @@ class Table:
     @property
     def below(self) -> str:
         """Note below the table, which names the file with all rows."""
-        left_out = self.file and len(self.frame) > MAX_ROWS
+        is_truncated = self.file and len(self.frame) > MAX_ROWS
         text = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
-        return f"{self.note} {text if left_out else ''}".strip()
+        return f"{self.note} {text if is_truncated else ''}".strip()
 
 
 #: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, or a table.
@@ -266,8 +266,8 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
             widths = [max(map(len, cells)) for cells in zip(*grid, strict=True)]
             yield from ("", f"{block.title}:")
             for name, *cells in grid:
-                rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-                yield "  ".join([name.ljust(widths[0]), *rest])
+                aligned_cells = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+                yield "  ".join([name.ljust(widths[0]), *aligned_cells])
 
 
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:

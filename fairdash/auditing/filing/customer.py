@@ -117,10 +117,10 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
     )
     changes = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
     others = [factor for factor in changes[changes.abs() > _MIN_CHANGE].index if factor in effects][:3]
-    listed = ", ".join(f"“{factor}” ({_change(result, effects[factor])})" for factor in others)
+    names_in_text = ", ".join(f"“{factor}” ({_change(result, effects[factor])})" for factor in others)
     yield (
         f"Other values known about you vary with “{name}”. Through these values, the price can follow "
-        f"“{name}”: {listed}."
+        f"“{name}”: {names_in_text}."
         if others
         else f"No other column that varies with “{name}” changes prices by more than 1 % of the mean price."
     )

@@ -88,17 +88,17 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
         raise fault
     try:
         # BaseLoader reads all values as text, so it follows no YAML tag and does not convert a date.
-        written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
+        answers_read = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
-    if not isinstance(written, dict) or not all(isinstance(text, str) for text in written.values()):
+    if not isinstance(answers_read, dict) or not all(isinstance(text, str) for text in answers_read.values()):
         raise fault
-    if unknown := [str(name) for name in written if name not in FIELDS]:
+    if unknown := [str(name) for name in answers_read if name not in FIELDS]:
         raise StorageError.of(
             f"{name} has an unknown field: “{unknown[0]}”",
             f"Fields are: {', '.join(FIELDS)}.",
         )
-    return {field: written[field].strip() for field in FIELDS if written.get(field, "").strip()}
+    return {field: answers_read[field].strip() for field in FIELDS if answers_read.get(field, "").strip()}
 
 
 def governance_yaml(answers: Mapping[str, str]) -> bytes:
@@ -107,8 +107,8 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
 
     parts = ["# Yours to write. fairdash copies these texts unchanged into filings and model cards."]
     for field, asks in FIELDS.items():
-        written = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
-        parts.append("\n".join([*textwrap.wrap(f"# {asks}", 100, subsequent_indent="# "), written.rstrip()]))
+        answer = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
+        parts.append("\n".join([*textwrap.wrap(f"# {asks}", 100, subsequent_indent="# "), answer.rstrip()]))
     return "\n\n".join(parts).encode() + b"\n"
 
 
@@ -179,8 +179,8 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
         blocks += [Text(f"{k}. {heading.title}", "chapter"), Text(heading.asks, "small")]
         blocks += (block for part in heading.shows for block in PARTS[part](result))
         for name in heading.blanks:
-            written, blank = answers.get(name), f"Yours to write: {FIELDS[name]}"
-            blocks.append(Text(blank, "blank") if written is None else Text(written, "written"))
+            answer_text, blank = answers.get(name), f"Yours to write: {FIELDS[name]}"
+            blocks.append(Text(blank, "blank") if answer_text is None else Text(answer_text, "written"))
     blocks += chapter("Parts of this rule that fairdash can’t answer", list(rule.cannot))
     if command:
         sentence = "This command reproduces the audit from the plan in the evidence:"
@@ -248,7 +248,7 @@ def _reproduce(result: Findings) -> Iterator[Block]:
 
 
 def _limits(result: Findings) -> Iterator[Block]:
-    left_out = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
+    open_questions = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
     yield [
         NO_RULE,
         "Results for groups say nothing about single persons.",
@@ -256,7 +256,7 @@ def _limits(result: Findings) -> Iterator[Block]:
         "“Equals” are rows with the same values of the named factors. A factor that is missing may explain "
         "the remaining difference.",
         f"Every group shown has at least {MIN_SHOWN} rows.",
-        *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
+        *([f"Not asked: {' '.join(open_questions)}"] if open_questions else []),
     ]
 
 

@@ -66,9 +66,9 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     premiums = dict(costs.premiums)
     # A row's rank is computed from other rows, because the row itself would move its rank to the middle.
     best_estimate = premiums["best_estimate"]
-    for out in folds_of(table):
+    for test_mask in folds_of(table):
         premiums["corrective"] = np.where(
-            out, corrective_of(best_estimate, table, learned=~out), premiums["corrective"]
+            test_mask, corrective_of(best_estimate, table, learned=~test_mask), premiums["corrective"]
         )
     # The corrective premium is shifted to the mean of the best estimate.
     premiums["corrective"] = premiums["corrective"] + share @ (best_estimate - premiums["corrective"])
@@ -100,10 +100,10 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
     """Predict columns (n, T) from the features, out of fold, by splines, whose errors differ from those of
     trees.
     """
-    filled = table.features.fillna(table.features.median(numeric_only=True))
-    if (filled.nunique() < 2).all():
+    imputed = table.features.fillna(table.features.median(numeric_only=True))
+    if (imputed.nunique() < 2).all():
         return np.tile(table.share @ targets, (table.n, 1))
-    functions, penalty, _ = spline_functions(as_given(filled.dropna(axis=1), table.n), table.weight)
+    functions, penalty, _ = spline_functions(as_given(imputed.dropna(axis=1), table.n), table.weight)
     return ridge_out_of_fold(functions, penalty, targets, table.weight, table.folds(N_FOLDS))
 
 
@@ -212,24 +212,24 @@ def repaired(
     x = table.features.assign(**{columns.price: price})
     fold, s = table.folds(N_FOLDS), pd.Series(table.s_for_tests)
     predictions: dict[tuple[str, float], Array] = {
-        (way, alpha): np.empty(table.n) for way in (WITH_S, WITHOUT_S) for alpha in ALPHAS
+        (use_of_s, alpha): np.empty(table.n) for use_of_s in (WITH_S, WITHOUT_S) for alpha in ALPHAS
     }
     for k in np.unique(fold):
         progress("repairing the price", 0.7 * k / N_FOLDS)
-        out, training = fold == k, fold != k
+        in_fold, training = fold == k, fold != k
         repair = FairPostprocessor(columns.price, random_state=seed)
         repair.fit(x[training], sensitive_features=s[training], sample_weight=table.weight[training])
-        for way, given_s in ((WITH_S, s[out]), (WITHOUT_S, None)):
-            full = repair.predict(x[out], sensitive_features=given_s, alpha=1.0)
+        for use_of_s, given_s in ((WITH_S, s[in_fold]), (WITHOUT_S, None)):
+            full = repair.predict(x[in_fold], sensitive_features=given_s, alpha=1.0)
             for alpha in ALPHAS:
-                predictions[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
+                predictions[use_of_s, alpha][in_fold] = (1 - alpha) * price[in_fold] + alpha * full
     rows: list[dict[str, str | float]] = []
     v = np.column_stack(table.s_columns)
-    for (way, alpha), each in predictions.items():
+    for (use_of_s, alpha), each in predictions.items():
         progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(predictions))
         result = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
-        row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
+        row: dict[str, str | float] = {"s at pricing": use_of_s, "strength": alpha}
         row |= {"dependence": result.value, "floor": result.floor}
         row |= {"mean change": table.mean(change) / table.mean_price}
         row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
@@ -247,7 +247,9 @@ def repaired(
             )
             row["error"] = error / error_of_mean
         rows.append(row)
-    prices = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
+    prices = {
+        f"s {use_of_s}, strength {alpha:g}": each for (use_of_s, alpha), each in predictions.items() if alpha
+    }
     return pd.DataFrame(rows), pd.DataFrame(
         {columns.price: price, columns.sensitive: table.s_for_tests, **prices}
     )
@@ -256,12 +258,12 @@ def repaired(
 def reach_in_words(figures: pd.DataFrame) -> str:
     """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
-    before, with_s, without = (dependence[key] for key in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
+    before, with_s, without_s = (dependence[key] for key in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (
         f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {with_s:.2f} if the "
-        f"attribute is known at pricing, and to {without:.2f} if it is not."
+        f"attribute is known at pricing, and to {without_s:.2f} if it is not."
     )
     if before <= with_s:
         return text
-    share = np.clip((before - without) / (before - with_s), 0.0, 1.0)
+    share = np.clip((before - without_s) / (before - with_s), 0.0, 1.0)
     return f"{text} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."

@@ -103,8 +103,8 @@ class FactorTable(NamedModel):
                 )
             levels = ["" if level_place is None else row[level_place] for row in rows]
             if len(band_places) == 2:
-                ends = [pd.Series([row[index] for row in rows]) for index in band_places]
-                bands = band_texts(pd.Series([row[factor_place] for row in rows]), *ends)
+                limit_columns = [pd.Series([row[index] for row in rows]) for index in band_places]
+                bands = band_texts(pd.Series([row[factor_place] for row in rows]), *limit_columns)
                 levels = bands.fillna(pd.Series(levels)).tolist()
             cells = [(row[factor_place], level, row[at]) for row, level in zip(rows, levels, strict=True)]
             return self._relativities(cells, kind, link)

@@ -134,7 +134,7 @@ class ForeignModel:
         assert pipes[1] is not None
         try:
             _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
-            reply, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
+            reply, answer = _receive(pipes[1], max_bytes=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
             raise self._refusal(is_late=timed_out.is_set()) from error
@@ -183,12 +183,12 @@ def _send(pipe: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
     pipe.flush()
 
 
-def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
+def _receive(pipe: IO[bytes], *, max_bytes: int) -> tuple[dict[str, Any], bytes]:
     head = pipe.read(16)
     if len(head) < 16:
         raise EOFError
     length, size = struct.unpack("<QQ", head)
-    if length > _MAX_HEADER_BYTES or size > most:
+    if length > _MAX_HEADER_BYTES or size > max_bytes:
         raise ValueError("the answer is too long")
     header, body = json.loads(pipe.read(length)), pipe.read(size)
     if len(body) < size:
@@ -247,15 +247,15 @@ def main() -> None:
     model: NamedModel | None = None
     while True:
         try:
-            header, body = _receive(sys.stdin.buffer, most=sys.maxsize)
+            header, body = _receive(sys.stdin.buffer, max_bytes=sys.maxsize)
         except EOFError:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
             # The limit on CPU time ends this process if the parent process has died.
             usage = resource.getrusage(resource.RUSAGE_SELF)
-            most = int(usage.ru_utime + usage.ru_stime + header["seconds"]) + 5
-            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            max_seconds = int(usage.ru_utime + usage.ru_stime + header["seconds"]) + 5
+            resource.setrlimit(resource.RLIMIT_CPU, (max_seconds, resource.RLIM_INFINITY))
         try:
             if "open" in header:
                 model = _open_model(body, header["open"])

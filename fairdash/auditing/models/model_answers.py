@@ -218,7 +218,7 @@ def ask_model(
     known_rows = frame[frame[name].notna()]
     sample = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(known_rows))[:MAX_ROWS]
     rows = known_rows.iloc[np.sort(sample)]
-    ends = _rows_at_extremes(known_rows, name, price)
+    extreme_rows = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
     changes, curves = [], []
     for column in columns:
@@ -226,7 +226,7 @@ def ask_model(
         values = nodes_of(known_rows[column])
         if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
-        low, high = (nodes_of(end[column]) for end in ends)
+        low, high = (nodes_of(end[column]) for end in extreme_rows)
         if not low or not high:
             continue
         change = flips(model, rows, column, low, high)
@@ -322,10 +322,10 @@ def _customer(
     price = float(model(row)[0])
     if is_numeric_dtype(s):
         count = max(2, round(END * int(s.notna().sum())))
-        near = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
+        similar_rows = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
     else:
-        near = frame[s == s[label]]
-    prices_nearby, mean_of_all = model(near), float(model(frame[s.notna()]).mean())
+        similar_rows = frame[s == s[label]]
+    prices_nearby, mean_of_all = model(similar_rows), float(model(frame[s.notna()]).mean())
     lower = float((prices_nearby < price).mean())
     effects = pd.DataFrame(
         [
@@ -347,5 +347,5 @@ def _customer(
         sentence += (
             f" “{effects['column'][0]}” changes this price most: {amount(float(effects['change'][0]))}."
         )
-    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
+    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(similar_rows)}])
     return {"customer": summary, "customer_columns": effects}, sentence

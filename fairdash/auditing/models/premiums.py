@@ -93,9 +93,9 @@ class Fitted:
             if not is_numeric_dtype(features[name]):
                 sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
                 means[str(name)] = (sums["wy"] + prior_weight * overall) / (sums["w"] + prior_weight)
-        fitted = cls(model=model, means=means, overall=overall)
-        model.fit(fitted.encode(features, *extra), y, sample_weight=weight)
-        return fitted
+        fitted_model = cls(model=model, means=means, overall=overall)
+        model.fit(fitted_model.encode(features, *extra), y, sample_weight=weight)
+        return fitted_model
 
     def encode(self, features: pd.DataFrame, *extra: Array) -> Array:
         """Encode the features, followed by the additional columns, as an (n, k) array."""
@@ -149,8 +149,8 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *extra: Array, random
     predictions = np.empty(table.n)
     for fold in folds_of(table):
         targets, weight, *others = (values[~fold] for values in (y, table.weight, *extra))
-        fitted = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
-        predictions[fold] = fitted.predict(table.features[fold], *(values[fold] for values in extra))
+        model = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
+        predictions[fold] = model.predict(table.features[fold], *(values[fold] for values in extra))
     return predictions
 
 
@@ -175,7 +175,7 @@ def networks_out_of_fold(
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, extra)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(extra))], axis=1
     )
-    trained = train_models(
+    models = train_models(
         Dataset(
             name="audit",
             features=features,
@@ -190,7 +190,7 @@ def networks_out_of_fold(
         device=resolve_device("cpu"),
     )
     held_out = np.empty(table.n)
-    for fold, predictions in zip(folds, trained.predictions, strict=True):
+    for fold, predictions in zip(folds, models.predictions, strict=True):
         held_out[fold] = predictions[fold]
     return held_out
 
@@ -210,10 +210,10 @@ def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARE
     return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
-def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return (loss of `base` − loss of `better`) / loss of the mean, with losses paired by unit."""
-    whole = loss.deviances(y, np.full(table.n, table.mean(y)))
-    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
+def gained(y: Array, base: Array, improved: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+    """Return (loss of `base` − loss of `improved`) / loss of the mean, with losses paired by unit."""
+    total_loss = loss.deviances(y, np.full(table.n, table.mean(y)))
+    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, improved), total_loss, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
@@ -331,25 +331,30 @@ def learn_costs(
     at_nodes = np.empty((part.n, len(nodes)))
     by_premium = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
-    for k, out in enumerate(folds):
+    for k, test_mask in enumerate(folds):
         tell(k / len(folds))
-        training = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
-        fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
-        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
+        training = (
+            part.features[~test_mask],
+            cost[~test_mask],
+            part.weight[~test_mask],
+            part.sensitive[~test_mask],
+        )
+        trees_fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
+        at_nodes[test_mask] = trees_fitted.predict_at(part.features[test_mask], nodes)
 
-        def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
+        def given_features(values: Array, out: NDArray[np.bool_] = test_mask) -> Array:
             training_part = (part.features[~out], values[~out], part.weight[~out])
             mean = fit_trees(_trees_for(values), *training_part, random_state=random_state)
             # Trees may extrapolate slightly beyond the range of the training values.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
-        best = fitted.predict(part.features, part.sensitive)
+        best = trees_fitted.predict(part.features, part.sensitive)
         corrective = corrective_of(best, part)
-        by_premium["best_estimate"][out] = best[out]
-        by_premium["unaware"][out] = given_features(best)
-        by_premium["aware"][out] = at_nodes[out] @ shares
-        by_premium["hyperaware"][out] = given_features(corrective)
-        by_premium["corrective"][out] = corrective[out]
+        by_premium["best_estimate"][test_mask] = best[test_mask]
+        by_premium["unaware"][test_mask] = given_features(best)
+        by_premium["aware"][test_mask] = at_nodes[test_mask] @ shares
+        by_premium["hyperaware"][test_mask] = given_features(corrective)
+        by_premium["corrective"][test_mask] = corrective[test_mask]
     return Costs(
         table=part,
         cost=cost,
@@ -374,8 +379,8 @@ def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
     bandwidth = _WIDTH_RATIO * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
     options = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
-    fitted = fit_barycentre(best[rows], table.sensitive[rows], **options)
-    return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
+    barycentre = fit_barycentre(best[rows], table.sensitive[rows], **options)
+    return np.clip(barycentre.predict(best, table.sensitive), best.min(), best.max())
 
 
 def share_explained_in_words(costs: Costs) -> str:
@@ -410,8 +415,8 @@ def points(each: Estimate) -> str:
 
 def features_in_words(table: AuditTable) -> str:
     """Return a sentence that lists the features."""
-    listed = ", ".join(f"“{name}”" for name in map(str, table.features))
+    names_in_text = ", ".join(f"“{name}”" for name in map(str, table.features))
     features_text = (
         "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"The models of price and cost use {features_text}: {listed}."
+    return f"The models of price and cost use {features_text}: {names_in_text}."

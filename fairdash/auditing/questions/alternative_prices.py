@@ -141,13 +141,15 @@ def _premiums_in_words(
     """Return the answer to question 8 and further sentences."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
-    listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
+    premiums = ", ".join(
+        f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items()
+    )
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     networks = costs.fit_networks
     networks_in_words = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
     return (
         f"We estimated five premiums from “{learned}”. The largest gaps of these premiums along “{name}”, as "
-        f"shares of the mean price, are: {listed}.",
+        f"shares of the mean price, are: {premiums}.",
         f"Fit of the models: {fit_of(costs)}{networks_in_words}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
@@ -160,7 +162,7 @@ def _premiums_in_words(
 
 def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     unaware = averages[averages["premium"] == "unaware"]
-    lowest, most = (
+    lowest, highest = (
         f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
         f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
         for row in (unaware.iloc[int(pick(unaware["value"]))] for pick in (np.argmin, np.argmax))
@@ -168,7 +170,7 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
         "averages by band cover both kinds of error, for all bands at once. By band, the average unaware "
-        f"premium ranges from {lowest} to {most}."
+        f"premium ranges from {lowest} to {highest}."
     )
 
 
@@ -195,9 +197,9 @@ def how_do_they_compare(data: AuditData, findings_so_far: Answered) -> Part:
     }
     change = second.price - table.price
     tables["change_along_s"] = along_s(table, change, None, base=False, random_state=data.seed)
-    most, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
+    largest, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
     if count:
-        tables["change_segments"] = most
+        tables["change_segments"] = largest
     if table.outcome is not None:
         judged, new = (data.on("outcome").table for data in (first, other.data))
         assert judged.outcome is not None
@@ -281,8 +283,8 @@ def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, f
         judged_data = data.on("outcome")
         fold, judged_fold = data.table.folds(_JACKKNIFE_GROUPS), judged_data.table.folds(_JACKKNIFE_GROUPS)
         rows = [
-            _numbers(data.table, fold != out, predicted) | _cost_measures(judged_data, judged_fold != out)
-            for out in range(_JACKKNIFE_GROUPS)
+            _numbers(data.table, fold != group, predicted) | _cost_measures(judged_data, judged_fold != group)
+            for group in range(_JACKKNIFE_GROUPS)
         ]
         estimates.append(pd.DataFrame(rows))
     half_width = np.sqrt((_JACKKNIFE_GROUPS - 1) * (estimates[1] - estimates[0]).var(ddof=0))

@@ -126,8 +126,8 @@ def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) 
     if uf.ci_low <= 0 or surrogate_uf.ci_low <= 0 or clear_parts.empty:
         return "No column contributes detectably."
     pairs = zip(clear_parts["feature"].tolist(), clear_parts["share"].tolist(), strict=True)
-    listed = ", ".join(f"“{feature}” {percent(share / surrogate_uf.value)}" for feature, share in pairs)
-    return f"In a model of the price, the link comes from these columns: {listed}."
+    parts = ", ".join(f"“{feature}” {percent(share / surrogate_uf.value)}" for feature, share in pairs)
+    return f"In a model of the price, the link comes from these columns: {parts}."
 
 
 def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, direct_use: Estimate, name: str) -> str:
@@ -243,15 +243,15 @@ def drivers_of(
         ci_high.
     """
     part = table.sampled(MAX_ROWS)
-    without = out_of_fold(part, part.price, PRICE_TREES, random_state=random_state)
+    prices_without = out_of_fold(part, part.price, PRICE_TREES, random_state=random_state)
     with_s = out_of_fold(part, part.price, PRICE_TREES, part.sensitive, random_state=random_state)
-    direct_use = gained(part.price, without, with_s, part)
+    direct_use = gained(part.price, prices_without, with_s, part)
     uses_s = _uses_s_directly(direct_use)
     sensitive_columns = (part.sensitive,) if uses_s else ()
-    fitted = fit_trees(
+    trees_fitted = fit_trees(
         PRICE_TREES, part.features, part.price, part.weight, *sensitive_columns, random_state=random_state
     )
-    models = {WITHOUT: without, WITH: with_s}
+    models = {WITHOUT: prices_without, WITH: with_s}
     if has(NETWORKS_PACKAGE):
         sensitive = part.s_columns if uses_s else ()
         models[NETWORKS_MODEL] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
@@ -264,9 +264,9 @@ def drivers_of(
     explained_rows = part.sampled(MAX_EXPLAINED)
     features = (explained_rows.features, *((explained_rows.sensitive,) if uses_s else ()))
     if not has("shap"):
-        (surrogate_uf, _) = shares_of_link(fitted.predict(*features)[:, None], explained_rows)
+        (surrogate_uf, _) = shares_of_link(trees_fitted.predict(*features)[:, None], explained_rows)
         return fits, direct_use, surrogate_uf, pd.DataFrame()
-    surrogate_uf, *parts = shares_of_link(shapley_values(fitted, *features), explained_rows)
+    surrogate_uf, *parts = shares_of_link(shapley_values(trees_fitted, *features), explained_rows)
     shares = pd.DataFrame([vars(part) for part in parts]).rename(columns={"value": "share"})
     shares.insert(
         0, "feature", [*map(str, explained_rows.features), *([table.columns.sensitive] if uses_s else [])]
@@ -279,7 +279,7 @@ def drivers_of(
     )
 
 
-def shapley_values(fitted: Fitted, features: pd.DataFrame, *extra: Array) -> Array:
+def shapley_values(trees_fitted: Fitted, features: pd.DataFrame, *extra: Array) -> Array:
     """Return Shapley values, (n, p), on the scale on which the trees are additive.
 
     The Shapley values of a row add up to the row's prediction minus the mean on this scale. For trees with
@@ -292,8 +292,8 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *extra: Array) -> Arr
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         from shap.explainers import TreeExplainer
 
-    explainer = TreeExplainer(fitted.model, feature_perturbation="tree_path_dependent")
-    return np.asarray(explainer.shap_values(fitted.encode(features, *extra)), dtype=float)
+    explainer = TreeExplainer(trees_fitted.model, feature_perturbation="tree_path_dependent")
+    return np.asarray(explainer.shap_values(trees_fitted.encode(features, *extra)), dtype=float)
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
@@ -302,11 +302,11 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])], where the conditional means are fitted on
     other folds. The shares of the parts add up to UF (compare :func:`fairdash.auditing.gaps.typical_gap`).
     """
-    whole = parts.sum(axis=1)
+    total = parts.sum(axis=1)
     basis = basis_of(table)
-    columns = np.column_stack([whole, parts])
+    columns = np.column_stack([total, parts])
     centred = columns - table.share @ columns
-    lam = fit_curve(whole, table, basis).lam
+    lam = fit_curve(total, table, basis).lam
     residuals = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
     explained_parts = centred * centred[:, :1] - residuals * residuals[:, :1]
     return [ratio_of_means(part, centred[:, 0] ** 2, table) for part in explained_parts.T]

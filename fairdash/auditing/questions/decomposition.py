@@ -59,21 +59,21 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
     """Answer question 3: split the gap into the part that expected cost explains and an unexplained part."""
     data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
-    fixed = None
+    fixed_part = None
     if not data.table.classes:
-        fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
+        fixed_part = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, values in (("", chosen), ("_s10_s90", fixed)):
+    for name, values in (("", chosen), ("_s10_s90", fixed_part)):
         if values is None:
             continue
-        parts, ends = values
+        parts, endpoints = values
         measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
         points += [
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
-            for k, (low, high) in enumerate(ends, start=1)
+            for k, (low, high) in enumerate(endpoints, start=1)
         ]
     few_rows = "There are too few rows to select the lowest and highest point on one half of them."
-    split = chosen or fixed
+    split = chosen or fixed_part
     if split is None:
         return Part(sentences=(few_rows,))
     return Part(
@@ -148,20 +148,22 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
     in_first = table.folds(2) == 0
     halves = []
     for rows in (in_first, ~in_first):
-        half = table.take(rows)
-        basis = basis_of(half)
-        if len(basis.at) < 2 or (cost is not None and half.mean(cost[rows]) <= 0):
+        sample = table.take(rows)
+        basis = basis_of(sample)
+        if len(basis.at) < 2 or (cost is not None and sample.mean(cost[rows]) <= 0):
             return None
-        halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
+        halves.append(
+            (sample, basis, fit_curve(sample.price, sample, basis), None if cost is None else cost[rows])
+        )
     parts, points = [], []
-    for (half, basis, curve, half_cost), (_, other, selecting_curve, _) in zip(
+    for (sample, basis, curve, half_cost), (_, other, selecting_curve, _) in zip(
         halves, halves[::-1], strict=True
     ):
         low, high = (
             _matching_point(basis, other, int(pick(selecting_curve.values)))
             for pick in (np.argmin, np.argmax)
         )
-        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
+        parts.append(_parts(sample, basis, curve.lam * LESS_PENALTY, low, high, half_cost))
         points.append((basis.at[low], basis.at[high]))
     return _mean_of_halves(parts, points)
 
@@ -219,7 +221,9 @@ def in_words(
     attribute_name: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
     """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
-    low, high = (" or ".join(dict.fromkeys(map(attribute_name, ends))) for ends in zip(*points, strict=True))
+    low, high = (
+        " or ".join(dict.fromkeys(map(attribute_name, labels))) for labels in zip(*points, strict=True)
+    )
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
     gap = (
@@ -302,7 +306,7 @@ def _residuals(
     first = np.unique(cell, return_index=True)[1]
     residuals = np.empty_like(after_splines)
     for fold in range(N_FOLDS):
-        out = folds == fold
+        in_fold = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
             # The limit on a leaf is a weight, so that a duplicated row has the effect of a row of weight 2.
@@ -313,18 +317,18 @@ def _residuals(
         # The columns are scaled to equal spread, so each has the same influence on a tree's splits.
         scale = np.sqrt(np.average(after_splines**2, axis=0, weights=table.weight)) + 1e-300
         # Rows with equal factors are always in the same leaf, so trees can use their means.
-        training_cell, weight = cell[~out], table.weight[~out]
+        training_cell, weight = cell[~in_fold], table.weight[~in_fold]
         cell_weight = np.bincount(training_cell, weights=weight, minlength=len(first))
         sums = (
             csr_matrix(
                 (weight, (training_cell, np.arange(len(training_cell)))), (len(first), len(training_cell))
             )
-            @ after_splines[~out]
+            @ after_splines[~in_fold]
         )
         is_used = cell_weight > 0
         means = sums[is_used] / cell_weight[is_used, None] / scale
         trees.fit(codes[first[is_used]], means, sample_weight=cell_weight[is_used])
-        residuals[out] = after_splines[out] - (trees.predict(codes[first]) * scale)[cell[out]]
+        residuals[in_fold] = after_splines[in_fold] - (trees.predict(codes[first]) * scale)[cell[in_fold]]
     return residuals
 
 

@@ -98,11 +98,11 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
     """Answer question 1 in words, including the differences between classes."""
     of_classes, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
     significant = of_classes[of_classes["p_value"] <= LEVEL]
-    listed = ", ".join(
+    names_in_text = ", ".join(
         f"“{name}” {'+' if difference > 0 else '−'}{percent(abs(difference) / mean)}"
         for name, difference in zip(significant["class"], significant["difference"], strict=True)
     )
-    against_rest = f"Classes that differ from the rest (Holm's correction): {listed or 'none'}."
+    against_rest = f"Classes that differ from the rest (Holm's correction): {names_in_text or 'none'}."
     n_significant = int((pairs["p_value"] <= LEVEL).sum())
     pair_sentences = (
         ()
@@ -171,13 +171,13 @@ def top_price_share(
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
     """Return a sentence on the share of the highest prices along s."""
     name = table.columns.sensitive
-    most, lowest = (
+    top, lowest = (
         f"{table.called(point['at'])}, with {percent(point['value'])} "
         f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return (
-        f"The share of rows among the highest {percent(share)} of prices is largest at “{name}” {most}, and "
+        f"The share of rows among the highest {percent(share)} of prices is largest at “{name}” {top}, and "
         f"smallest at {lowest}."
     )
 
@@ -253,9 +253,9 @@ def along_probabilities(
     notes = (note,) if small else ()
     if shown_classes.empty:
         return tables, (sentence,), notes
-    most, mean = shown_classes.iloc[int(shown_classes["difference"].abs().argmax())], table.mean_price
+    row, mean = shown_classes.iloc[int(shown_classes["difference"].abs().argmax())], table.mean_price
     value, low, high, lower_bound, upper_bound, likeliest = (
-        percent(most[each] / mean)
+        percent(row[each] / mean)
         for each in (
             "difference",
             "difference_low",
@@ -266,15 +266,15 @@ def along_probabilities(
         )
     )
     notes_added = [
-        f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
+        f"According to the probabilities of {few(names)}, the price of “{row['class']}” differs most from "
         f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
         "unrelated among rows of equal probability.",
         f"Without this assumption, the difference is between {lower_bound} and {upper_bound}, allowing for "
         "sampling error.",
     ]
-    if most["bound_low"] <= 0 <= most["bound_high"]:
+    if row["bound_low"] <= 0 <= row["bound_high"]:
         notes_added.append("These data alone therefore do not show who pays more.")
-    if not np.isnan(most["likeliest"]):
+    if not np.isnan(row["likeliest"]):
         notes_added.append(
             f"If each row had its most likely class, the difference would be {likeliest}. This estimate may "
             "be wrong even if the assumption holds."

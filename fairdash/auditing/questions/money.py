@@ -54,12 +54,12 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
         for name, (rows, each) in bases.items()
     ]
     tables = {"money_along_s": pd.concat(groups, ignore_index=True)}
-    most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
+    largest_segments, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
     if count:
-        tables["segments"] = most
+        tables["segments"] = largest_segments
     sentences = [
         _payments_in_words(per_head, of_all, share, table, earned=cost is not None),
-        _segments_in_words(most, count, data),
+        _segments_in_words(largest_segments, count, data),
     ]
     if cost is not None:
         above_mean = payments_above_base(all_data.table, all_data.basis, all_data.table.price, None)
@@ -96,32 +96,32 @@ def _payments_in_words(
     )
 
 
-def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
+def _segments_in_words(largest_segments: pd.DataFrame, count: int, data: AuditData) -> str:
     if not count:
         return "No other column can form segments."
-    first = most.iloc[0]
+    first = largest_segments.iloc[0]
     if first["shown"] <= 0:
         return f"None of {counted(count, 'segment')} with 20 rows or more differs by more than noise."
     rows_alike = "the price of rows that are equal in this column"
-    against = rows_alike if data.cost is None else "what cost justifies"
+    reference = rows_alike if data.cost is None else "what cost justifies"
     return (
         f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
         f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
-        f"({counted(int(first['rows']), 'row')}) is affected most. The price of this segment minus {against} "
-        f"is {data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
+        f"({counted(int(first['rows']), 'row')}) is affected most. The price of this segment minus "
+        f"{reference} is {data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
         f"{data.table.money(first['per_head_high'])}) {data.table.a_unit_of_exposure}."
     )
 
 
-def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
+def above_base(price: Array, cost: Array | None, weight: Array, *, groups: Index | None = None) -> Array:
     """Return the amount by which each row's price exceeds its base, (n,), per unit of exposure.
 
     Parameters
     ----------
-    within : (n,) codes, optional
+    groups : (n,) codes, optional
         Code of each row's group, if each group has a separate base.
     """
-    code = np.zeros(len(price), dtype=np.intp) if within is None else within
+    code = np.zeros(len(price), dtype=np.intp) if groups is None else groups
     cost = np.ones_like(price) if cost is None else cost
     paid, expected = (np.bincount(code, weights=weight * amount) for amount in (price, cost))
     return price - cost * (paid / np.where(expected == 0, np.inf, expected))[code]
@@ -257,7 +257,7 @@ def segments(
         if not base:
             above = price
         elif cost is None:
-            above = above_base(price, None, table.weight, within=level + 1)
+            above = above_base(price, None, table.weight, groups=level + 1)
         else:
             above = above_base(price, cost, table.weight)
         # The codes are renumbered, because an unused code would be a group without rows.
@@ -320,9 +320,9 @@ def payments_above_base(
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
     # The curve of each half is centred, because the errors of the two halves' means have opposite signs.
-    half = table.folds(2)
-    level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
-    is_above = prediction - level[half] > 1e-9 * np.abs(table.price).max()
+    half_tables = table.folds(2)
+    level = np.bincount(half_tables, weights=share * prediction) / np.bincount(half_tables, weights=share)
+    is_above = prediction - level[half_tables] > 1e-9 * np.abs(table.price).max()
     paid, share_above = float(share[is_above] @ above[is_above]), float(share[is_above].sum())
     base = np.ones(table.n) if cost is None else cost
     # The base is also estimated, so the group's share of the base is subtracted from every row.

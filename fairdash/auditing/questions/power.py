@@ -78,11 +78,11 @@ def _power(data: AuditData, findings_so_far: Answered) -> Part:
     # If the factors determine s, the primary criterion has no estimate, so independence takes its place.
     name = data.plan.criterion if data.plan.criterion in findings_so_far.criteria else "independence"
     first = findings_so_far.criteria[name]
-    n, needed = first.table.n, first.rows_needed(data.plan)
+    n, n_needed = first.table.n, first.rows_needed(data.plan)
     rows = counted(n, "row")
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
-    conclusion = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
+    conclusion = "there are enough rows" if n_needed <= n else f"about {n_needed:,.0f} rows would be needed"
     sentence = (
         f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / first.mean_price)} of the mean price with "
@@ -238,8 +238,8 @@ def corrected(
         # If the true s is normal, these values are its quantiles.
         true = mean + np.sqrt(reliability) * (at - mean)
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": extrapolated[:-1]}
-        ends = {"low": extrapolated[:-1] - Z * error[:-1], "high": extrapolated[:-1] + Z * error[:-1]}
-        curves.append(pd.DataFrame(curve | ends))
+        limits = {"low": extrapolated[:-1] - Z * error[:-1], "high": extrapolated[:-1] + Z * error[:-1]}
+        curves.append(pd.DataFrame(curve | limits))
     return direction, pd.concat(curves, ignore_index=True), table.n
 
 

@@ -121,8 +121,8 @@ def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], y_position: int, the
             "title": measure.title,
         }
     )
-    if way := published_way(REGISTRY[id]):
-        bar_name = f"{short_name(id)}, {way}"
+    if published_method := published_way(REGISTRY[id]):
+        bar_name = f"{short_name(id)}, {published_method}"
         rows.diamonds.append({"x": row.get("published", math.nan), "y": y_position, "title": bar_name})
 
 
@@ -141,11 +141,11 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
         ("noise floor", "floor", _BAND, theme.floor, "below %{x:.3f} in 95 % of cases without a link"),
         ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
     ):
-        look: Values = {"orientation": "h", "width": height}
-        look |= {"marker": {"color": colour, "line": {"width": 0}}}
+        style: Values = {"orientation": "h", "width": height}
+        style |= {"marker": {"color": colour, "line": {"width": 0}}}
         hover = f"<b>%{{customdata[0]}}</b><br>{hover_text}<extra></extra>"
         x = [bar[column] for bar in rows.bars]
-        bars.append(go.Bar(x=x, y=y_positions, name=name, customdata=titles, hovertemplate=hover, **look))
+        bars.append(go.Bar(x=x, y=y_positions, name=name, customdata=titles, hovertemplate=hover, **style))
     x = [number for value, *_ in rows.lines for number in (value, value, None)]
     y = [number for _, top, bottom, _ in rows.lines for number in (top, bottom, None)]
     words = [text for *_, hover_text in rows.lines for text in (hover_text, hover_text, None)]
@@ -220,13 +220,13 @@ def along_rho_figure(
     notes = []
     for name, column, quantity, text, at, y_position in lines:
         visible, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
-        look: Values = {
+        style: Values = {
             "colour": colour,
             "width": 4,
             "opacity": 0.7,
             "hover": f"{name} at ρ = %{{x:.2f}}: %{{y:.3f}}",
         }
-        figure.add_trace(line(visible["rho"], visible[column], name=name, **look))
+        figure.add_trace(line(visible["rho"], visible[column], name=name, **style))
         value = float(np.interp(at, exact["rho"], exact[column]))
         label = coloured(f"<b>{text}</b>", colour)
         notes.append(note(label, x=at, y=min(value, TOP), colour=theme.text) | y_position)
@@ -279,8 +279,8 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
         ("the same term with log(1 + χ²) in place of I", upper(x, base), theme.text, "dash", 2.5),
     )
     for name, y, colour, dash, width in lines:
-        look: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
-        figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **look))
+        style: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
+        figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **style))
     names = "<br>".join(coloured(name, colour) for name, _, colour, *_ in lines)
     marks = f"{crossing:.3f}: the dashed line crosses χ²<br>{printed:.3f}: threshold t as printed"
     label_anchor = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}

@@ -59,9 +59,9 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     ):
         for part, _ in enumerate(states[0]):
             by_name = {name: [state[part][name] for state in states] for name in properties}
-            moved = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
-            if moved:
-                moves.append({"kind": kind, "part": part, **moved})
+            animated = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
+            if animated:
+                moves.append({"kind": kind, "part": part, **animated})
     return specs[0], moves
 
 
@@ -133,11 +133,11 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     is_past = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
-        look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
+        style: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
         values, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
             line(x, values, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
-            line(x, values.where(is_past), name=name, hover=hover, **look),
+            line(x, values.where(is_past), name=name, hover=hover, **style),
         ]
     return _picture(
         ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
@@ -157,12 +157,12 @@ def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
     """
     slope = float((x * y).mean())
-    look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    style: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
     people: Values = {"colour": theme.standard, "size": 14, "symbol": "diamond"}
     return _picture(
         ("The cloud", _CLOUD, "f(age)", "g(price)"),
         [
-            dots(x.round(3), y.round(3), name="rows", **look),
+            dots(x.round(3), y.round(3), name="rows", **style),
             line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
             dots(x[: len(PEOPLE)].round(3), y[: len(PEOPLE)].round(3), name="Ada and Ben", **people),
         ],
@@ -295,7 +295,7 @@ def payers_front_figure(
     around
         Points of all weights, which the axes must include.
     """
-    x_values, up = (
+    x_values, y_values = (
         _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
         for name in ("hgr", "rmse")
     )
@@ -313,16 +313,16 @@ def payers_front_figure(
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
-        look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
+        style: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
         words: Values = {"text": [f"{weight:g}" for weight in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
-        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **options))
+        traces.append(line(rows["hgr"], heights, name=name, **style, **words, **options))
     label_anchor = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
     return _picture(
         ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
         traces,
         x_axis=[left, x_values[1]],
-        up=up,
+        up=y_values,
         annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | label_anchor],
         shapes=[floor_rect(left, edge, theme)],
         theme=theme,
@@ -364,10 +364,10 @@ def payers_age_figure(
         # Draw the selected model in every state, because the animation can only move traces that exist in all
         # states.
         averages = standard.assign(**{column: np.nan}) if rows is None else rows
-        look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
-        look |= {"text": [str(n) for n in averages["n"]]}
+        style: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
+        style |= {"text": [str(n) for n in averages["n"]]}
         hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
-        traces.append(line(averages["age"], averages[column], name=name, hover=hover, **look))
+        traces.append(line(averages["age"], averages[column], name=name, hover=hover, **style))
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
     shapes = _lines_of_people(theme)
     if residual:

@@ -128,8 +128,8 @@ def scatter_figure(
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     sample = sampled_rows(len(u))
-    look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
-    rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
+    style: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
+    rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **style)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
     label_anchor = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
     name = coloured(curve_name, REFERENCE)
@@ -177,8 +177,8 @@ def curves_figure(
         figure.add_trace(line(points["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
-    inside = y[(x >= x_limits[0]) & (x <= x_limits[1])]
-    low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
+    y_in_view = y[(x >= x_limits[0]) & (x <= x_limits[1])]
+    low, high = float(np.min(y_in_view, initial=0)), float(np.max(y_in_view, initial=0))
     height = max(high - low, 2.0)
     # The exact curve determines the range of the axis, because a spline may have extreme values at the last
     # rows. The names are above the plot.
@@ -237,7 +237,7 @@ def noise_axis_figure(
     figure = new_figure(**words, theme=theme, height=_TALL)
     hover_text = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
-    ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
+    line_ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
         series, mark, name = (
             _in_form(lines[lines["id"] == id], evaluation),
@@ -256,9 +256,9 @@ def noise_axis_figure(
         )
         area = (series["noise"], series["min"], series["max"])
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
-        ends.append((float(series["mean"].iloc[-1]), mark.before(end_name(id))))
+        line_ends.append((float(series["mean"].iloc[-1]), mark.before(end_name(id))))
     right = float(exact["noise"].max())
-    _label_ends(figure, ends, theme=theme)
+    _label_ends(figure, line_ends, theme=theme)
     marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
     return figure.update_layout(
         xaxis={"range": [0, right * 1.02]}, yaxis={"range": [-0.12, 1.04]}, shapes=marks
@@ -271,14 +271,14 @@ def _in_form(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
 
-def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
+def _label_ends(figure: go.Figure, line_ends: list[tuple[float, str]], *, theme: Theme) -> None:
     """Add names at the right ends of the lines, moved apart if they overlap, and a margin for the names."""
     y_position, notes = 2.0, []
-    for y, label in sorted(ends, reverse=True):
+    for y, label in sorted(line_ends, reverse=True):
         y_position = min(y, y_position - 24 / _TALL)
         label_anchor = {"xref": "paper", "xanchor": "left", "xshift": 6}
         notes.append(note(label, x=1.0, y=y_position, colour=theme.text) | label_anchor)
-    widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
+    widest = max(len(label.rpartition("</span>")[2]) for _, label in line_ends)
     figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
 
 
@@ -302,7 +302,7 @@ def fig2_figure(
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
     base, y_base = (figure.layout[axis].to_plotly_json() for axis in ("xaxis", "yaxis"))
-    up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
+    y_axis = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
     at_noise = "at σ = %{x:.2f}: %{y:.3f}"
     for k, pattern in enumerate(exact["pattern"].unique()):
         number = str(k + 1) if k else ""
@@ -313,7 +313,7 @@ def fig2_figure(
         figure.layout[f"xaxis{number}"] = base | x_axis
         y_title = {"text": "", "standoff": 2}
         figure.layout[f"yaxis{number}"] = (
-            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | up
+            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | y_axis
         )
         heading = f"<b>{titles.get(pattern, pattern)}</b>"
         above = {"x": x_domain[0], "y": y_domain[1], "yanchor": "bottom"}
@@ -344,7 +344,7 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
     words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which the link is detected (%)"}
     figure = new_figure(**words, theme=theme, height=_TALL)
-    ends = []
+    line_ends = []
     for id in ids:
         series = power[power["id"] == id].sort_values("noise")
         if series.empty:
@@ -364,9 +364,9 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
         # A label is at the point where its line falls below one half, because lines are furthest apart at
         # this height.
         above = series[series["rate"] >= 0.5]
-        half = series.iloc[0] if above.empty else above.iloc[-1]
-        ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))
-    _label_half_way(figure, ends, theme)
+        half_way_row = series.iloc[0] if above.empty else above.iloc[-1]
+        line_ends.append((float(half_way_row["noise"]), float(100 * half_way_row["rate"]), mark.before(name)))
+    _label_half_way(figure, line_ends, theme)
     figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
     above_line = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
     figure.add_annotation(note("5 %: false alarms", x=0, y=5, colour=theme.quiet) | above_line)
@@ -375,9 +375,9 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     return figure.update_yaxes(range=[-3, 104])
 
 
-def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
+def _label_half_way(figure: go.Figure, line_ends: list[tuple[float, float, str]], theme: Theme) -> None:
     used_places: list[tuple[float, float]] = []
-    for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
+    for x, y, label in sorted(line_ends, key=lambda end: (end[0], -end[1])):
         level = y
         while any(abs(x - other) < 1e-9 and abs(level - used_level) < 6 for other, used_level in used_places):
             level -= 6

@@ -132,9 +132,9 @@ class LightGBMModel(_Boosted):
         self.size = counted(self._booster.num_trees(), "tree")
         self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
-            listed = "; ".join(few(levels) for levels in self._lists)
+            level_lists = "; ".join(few(levels) for levels in self._lists)
             self.open += (
-                f"Which columns have the following levels: {listed}. fairdash finds them in the table.",
+                f"Which columns have the following levels: {level_lists}. fairdash finds them in the table.",
             )
 
     def settle(self, rows: pd.DataFrame) -> None:
@@ -313,8 +313,8 @@ class CatBoostModel(_Boosted):
                 continue
             nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
             other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
-            same = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
-            is_constant = same.groupby(values[k]).all()
+            prices_agree = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
+            is_constant = prices_agree.groupby(values[k]).all()
             if levels := sorted(is_constant.index[is_constant & (is_constant.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
                 sentences.append(
@@ -329,5 +329,5 @@ def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
     content = bytes(value % 256 for value in enc["values"])
-    ends = enc["offsets"]
-    return tuple(content[a:b].decode() for a, b in pairwise(ends))
+    offsets = enc["offsets"]
+    return tuple(content[a:b].decode() for a, b in pairwise(offsets))

@@ -264,14 +264,14 @@ class NamedModel:
             raise refused(f"it needs the column {few(missing)}, which the table does not have", hint)
         else:
             self.columns = list(table if columns is None else columns)
-            listed = ", ".join(f"“{column}”" for column in self.columns)
+            order = ", ".join(f"“{column}”" for column in self.columns)
             if len(self.columns) != len(names):
                 raise refused(
-                    f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
+                    f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({order})",
                     "List the columns in the order of the model's inputs.",
                 )
             text = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
-            self.remarks += (f"The file {text}. These columns are used as inputs, in this order: {listed}.",)
+            self.remarks += (f"The file {text}. These columns are used as inputs, in this order: {order}.",)
         self.choose(output)
 
     def choose(self, output: str | None) -> None:
@@ -326,7 +326,7 @@ class NamedModel:
     @property
     def about(self) -> dict[str, Any]:
         """Description of the file for the user, as a dict of plain values."""
-        listed = [
+        descriptions = [
             {
                 "name": field.name, "type": field.form or ("levels" if field.has_levels else "number"),
                 "levels": field.levels and list(field.levels),
@@ -334,6 +334,6 @@ class NamedModel:
             for field in self.inputs
         ]  # fmt: skip
         return {
-            "kind": self.kind, "objective": self.objective, "output": self.response, "inputs": listed,
+            "kind": self.kind, "objective": self.objective, "output": self.response, "inputs": descriptions,
             "outputs": list(self.outputs), "size": self.size, "unknown": list(self.open),
         }  # fmt: skip

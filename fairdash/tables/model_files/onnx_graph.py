@@ -104,19 +104,19 @@ class OnnxModel(NamedModel):
     def choose(self, output: str | None) -> None:
         """Choose the output that contains the price, and the position of the price in the output's rows."""
         outputs = {output.name: output for output in self._session.get_outputs()}
-        listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
+        outputs_in_text = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
         if output is None:
             if len(outputs) > 1:
                 raise refused(
-                    f"it has {len(outputs)} outputs: {listed}",
+                    f"it has {len(outputs)} outputs: {outputs_in_text}",
                     "Name the output that contains the price; “NAME[1]” means the second number of each row.",
                 )
             output = next(iter(outputs))
         elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
             output, self._place = match[1], int(match[2])
         if output not in outputs:
-            raise refused(f"it has no output “{output}”", f"Its outputs are: {listed}.")
+            raise refused(f"it has no output “{output}”", f"Its outputs are: {outputs_in_text}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (skl2onnx: zipmap=False)."
             raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)

@@ -212,18 +212,18 @@ def cut_plain(
     if not is_plain or content.count(b"\r") != content.count(b"\r\n"):
         return None
     # `ends[k]` is the position after the end of line k + 1.
-    ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
-    if not len(ends) or ends[-1] != len(content):
-        ends = np.append(ends, len(content))
-    starts = np.concatenate([[0], ends[:-1]])
-    if (ends - starts).max() > csv.field_size_limit():
+    line_ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
+    if not len(line_ends) or line_ends[-1] != len(content):
+        line_ends = np.append(line_ends, len(content))
+    starts = np.concatenate([[0], line_ends[:-1]])
+    if (line_ends - starts).max() > csv.field_size_limit():
         return None
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
     first = next(records, None)
     if first is None:
         return None
-    first_row, end, lines_below = first[0] - 1, len(ends), list[int]()
+    first_row, end, lines_below = first[0] - 1, len(line_ends), list[int]()
     if not keep_below:
         checked = max(first_row, end - ROWS_BELOW)
         text_at_end = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
@@ -234,7 +234,7 @@ def cut_plain(
     filled_lines = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + first_row
     if not len(filled_lines):
         return None
-    body = memoryview(content)[starts[first_row] : ends[end - 1]]
+    body = memoryview(content)[starts[first_row] : line_ends[end - 1]]
     names = [str(k) for k in range(len(header))]
     try:
         table = arrow_csv.read_csv(
@@ -337,22 +337,24 @@ def _header(
         n_filled += any(map(str.strip, row))
         if n_filled == ROWS_ABOVE if chosen is None else line >= chosen:
             break
-    filled = [index for index, (_, row) in enumerate(first_records) if row]
-    if not filled:
+    nonempty = [index for index, (_, row) in enumerate(first_records) if row]
+    if not nonempty:
         raise empty_file()
     if chosen is None:
-        not_blank = [index for index in filled if any(map(str.strip, first_records[index][1]))]
+        not_blank = [index for index in nonempty if any(map(str.strip, first_records[index][1]))]
         # If all cells of the file are blank, the first row is the header.
         header_place = (
-            not_blank[header_at([first_records[index][1] for index in not_blank])] if not_blank else filled[0]
+            not_blank[header_at([first_records[index][1] for index in not_blank])]
+            if not_blank
+            else nonempty[0]
         )
-        header_place = header_place if not_blank and header_place != not_blank[0] else filled[0]
+        header_place = header_place if not_blank and header_place != not_blank[0] else nonempty[0]
     else:
-        header_place = filled[-1]
+        header_place = nonempty[-1]
         if first_records[header_place][0] != chosen:
             raise no_such_header(chosen)
     line, header = first_records[header_place]
-    n_above = sum(index < header_place for index in filled)
+    n_above = sum(index < header_place for index in nonempty)
     n_empty = 0 if n_above else header_place
     notes = [said_above(line, n_above)] if n_above else []
     return header, chain(first_records[header_place + 1 :], records), n_empty, notes
@@ -376,9 +378,9 @@ def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterato
 
 
 def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Problem:
-    listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
+    counts = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {counted(width, 'cell')}, but rows have other numbers of cells: {listed}"
+        what=f"the header has {counted(width, 'cell')}, but rows have other numbers of cells: {counts}"
         + (", …" if len(widths) > 5 else ""),
         hint="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),

@@ -146,11 +146,11 @@ def _unicode_guess(content: bytes) -> str | None:
             return encoding if _first_undecodable(content, encoding) is None else None
     # In Western text in UTF-16 without a byte order mark, every second byte is NUL.
     sample = content[:1000]
-    half = len(sample) // 2
-    if half >= 2 and len(content) % 2 == 0:
+    midpoint = len(sample) // 2
+    if midpoint >= 2 and len(content) % 2 == 0:
         even, odd = sample[0::2].count(0), sample[1::2].count(0)
         for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-            if zeros > 0.7 * half and others == 0 and _first_undecodable(content, encoding) is None:
+            if zeros > 0.7 * midpoint and others == 0 and _first_undecodable(content, encoding) is None:
                 return encoding
     return None
 

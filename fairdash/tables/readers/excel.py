@@ -279,18 +279,18 @@ def _damaged() -> ReadingError:
 
 def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     rows, first_line = sheet.rows, sheet.first_line
-    filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
-    if not filled:
+    nonempty_rows = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
+    if not nonempty_rows:
         raise empty_file("the sheet", "Choose another sheet or file.")
     if options.header_row is None:
-        header_place = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+        header_place = header_at([list(map(_written, rows[k])) for k in nonempty_rows[:ROWS_ABOVE]])
     else:
-        header_place = _place_of(options.header_row - first_line, filled)
-    header = rows[filled[header_place]]
+        header_place = _place_of(options.header_row - first_line, nonempty_rows)
+    header = rows[nonempty_rows[header_place]]
     check_shape(0, len(header))
-    body, indices_below = filled[header_place + 1 :], list[int]()
+    body, indices_below = nonempty_rows[header_place + 1 :], list[int]()
     if not options.keep_below:
-        last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
+        last = range(body[max(0, len(body) - ROWS_BELOW)], nonempty_rows[-1] + 1) if body else ()
         n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
         body, indices_below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
@@ -302,10 +302,10 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
     if header_place:
-        table.notes.append(said_above(filled[header_place] + first_line, header_place))
+        table.notes.append(said_above(nonempty_rows[header_place] + first_line, header_place))
     if indices_below:
         table.notes.append(said_below([k + first_line for k in indices_below]))
-    n_empty = body[-1] - filled[header_place] - len(body)
+    n_empty = body[-1] - nonempty_rows[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
     is_hidden = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
@@ -323,19 +323,19 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     return table
 
 
-def _place_of(row: int, filled: list[int]) -> int:
+def _place_of(row: int, nonempty_rows: list[int]) -> int:
     """Convert the index of a row in the used part of the sheet to its index among the non-empty rows."""
-    if row not in filled:
+    if row not in nonempty_rows:
         raise no_such_header(row + 1)
-    return filled.index(row)
+    return nonempty_rows.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
     """Raise an error if the sheet has formulas without stored results."""
-    without: dict[str, list[int]] = {}
+    cells_without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
-            without.setdefault(column.decode(), []).append(int(line))
+            cells_without.setdefault(column.decode(), []).append(int(line))
     problems = [
         Problem(
             what=f"column {letters} of the sheet has formulas without stored results",
@@ -343,7 +343,7 @@ def refuse_formulas(sheet: bytes) -> None:
             lines=lines[:5],
             count=len(lines),
         )
-        for letters, lines in sorted(without.items())
+        for letters, lines in sorted(cells_without.items())
     ]
     if problems:
         raise ReadingError(*problems)

@@ -38,10 +38,10 @@ def spaced_as_tabs(text: str) -> str | None:
     """
     lines = text.splitlines()
     cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
-    filled = [cells for cells in cells_of_lines if cells]
-    if not filled:
+    nonempty_lines = [cells for cells in cells_of_lines if cells]
+    if not nonempty_lines:
         return None
-    width = Counter(map(len, filled)).most_common(1)[0][0]
+    width = Counter(map(len, nonempty_lines)).most_common(1)[0][0]
     first_full = next(index for index, cells in enumerate(cells_of_lines) if len(cells) == width)
     rows_below = [cells for cells in cells_of_lines[first_full + 1 :] if cells]
     rows = [cells for cells in rows_below if len(cells) == width]

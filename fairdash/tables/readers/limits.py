@@ -76,8 +76,8 @@ def check_memory(rows: int, columns: int) -> None:
     ReadingError
         The table needs more memory than MAX_MEMORY, and more than a quarter of the memory that a run may use.
     """
-    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
-    if needed > most:
+    needed, largest = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
+    if needed > largest:
         raise too_large(
-            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {most / 1e9:,.1f}"
+            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {largest / 1e9:,.1f}"
         )

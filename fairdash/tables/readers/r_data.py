@@ -87,15 +87,15 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
             f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."
         )
     table.notes += warnings_of_rdata
-    left_out: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
         note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
         values = _values(column)
         if values is None or len(values) != n_rows or not _add_series(table, name, values, note):
-            left_out.setdefault(_kind_of(column), []).append(name)
-    if sum(map(len, left_out.values())) == len(table.names):
+            names_by_reason.setdefault(_kind_of(column), []).append(name)
+    if sum(map(len, names_by_reason.values())) == len(table.names):
         raise ReadingError.of("no column holds numbers, text or dates", "Choose another table.")
-    for kind, names in left_out.items():
+    for kind, names in names_by_reason.items():
         table.leave_out(names, kind)
     table.count_missing()
     return table.finish(R_DATA, sheet=chosen, sheets=tuple(frames))
@@ -155,11 +155,11 @@ def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
         pairs = pairs.value[1]
 
 
-def _converted(found: Any) -> Any:
+def _converted(r_objects: Any) -> Any:
     import rdata
 
     try:
-        return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
+        return rdata.conversion.convert(r_objects, constructor_dict=_Classes(), default_encoding="cp1252")
     # If rdata can't convert an object, such as a function, the tables in the file can still be read.
     except Exception:
         return _Unknown("an object that can't be converted")

@@ -223,8 +223,8 @@ def _kind_of(content: bytes) -> str:
             return kind
     if R_FILE.match(content[:40]):
         return R_DATA
-    if (found := parser_of(content)) is not None:
-        return found[0]
+    if (parser := parser_of(content)) is not None:
+        return parser[0]
     if content.startswith(_ZIP):
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:

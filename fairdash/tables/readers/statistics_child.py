@@ -56,18 +56,18 @@ def main(parser: str, source: str, target: str, most_columns: int, most_cells: i
         report: dict[str, Any] = {"notes": notes}
     except Refused as refused:
         report = dict(zip(("problem", "hint"), refused.args, strict=True))
-    except TooLarge as large:
-        report = {"shape": large.args}
+    except TooLarge as size_error:
+        report = {"shape": size_error.args}
     except MemoryError:
         report = {"memory": most_memory}
     print(json.dumps(report))
 
 
-def _limit_memory(most: int) -> None:
+def _limit_memory(max_memory: int) -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
 
 
 def _convert(parser: str, source: str, target: str, most_columns: int, most_cells: int) -> list[str]:
@@ -240,8 +240,8 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 def _plain(values: pd.Series) -> pd.Series:
     """Convert floats to integers if all are whole numbers, as in text files, and convert times to text."""
     if pd.api.types.is_float_dtype(values):
-        whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
-        return values.astype("Int64") if whole else values
+        is_whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
+        return values.astype("Int64") if is_whole else values
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)

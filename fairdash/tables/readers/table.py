@@ -325,15 +325,15 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     >>> header_at([["age", "price"], ["40", "9.5"]])
     0
     """
-    filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
-    usual_count = median_high([len(cells) for cells in filled])
-    for index, cells in enumerate(filled):
+    nonempty_rows = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    usual_count = median_high([len(cells) for cells in nonempty_rows])
+    for index, cells in enumerate(nonempty_rows):
         if len(cells) <= usual_count / 2:
             continue
         if index == 0:
             return 0
         names = len(set(cells)) == len(cells) > 1 and not any(LIKE_NUMBER.fullmatch(cell) for cell in cells)
-        return index if names and index + 1 < len(filled) else 0
+        return index if names and index + 1 < len(nonempty_rows) else 0
     return 0
 
 
@@ -386,18 +386,18 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
     """Return whether a row is a single text that follows an empty line or begins like a note."""
-    filled = [cell for cell in cells if cell]
-    if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
+    nonempty_cells = [cell for cell in cells if cell]
+    if width < _MIN_FOR_NOTE or len(nonempty_cells) > 1 or LIKE_NUMBER.fullmatch(nonempty_cells[0]):
         return False
-    words = folded(filled[0]).replace(":", " ").split()
+    words = folded(nonempty_cells[0]).replace(":", " ").split()
     if words and (words[0] in _NOTES or words[0].startswith("*")):
         return True
     if not above or any(above[-1]):
         return False
     # A sparse table may have an empty row. A single cell after this row is a value, not a note, if it is
     # outside the first column, or if the column also contains this value above.
-    index = cells.index(filled[0])
-    return not any(any(row[:index]) or filled[0] in row[index : index + 1] for row in above)
+    index = cells.index(nonempty_cells[0])
+    return not any(any(row[:index]) or nonempty_cells[0] in row[index : index + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
@@ -411,6 +411,7 @@ def said_below(lines: Sequence[int]) -> str:
     where = ", ".join(str(line) for line in lines)
     single = len(lines) == 1
     return (
-        f"{'A row' if single else f'{len(lines)} rows'} below the table {'is' if single else 'are'} left out as "
-        f"a total or a note ({'line' if single else 'lines'} {where})."
+        f"{'A row' if single else f'{len(lines)} rows'} below the table "
+        f"{'is' if single else 'are'} left out as a total or a note "
+        f"({'line' if single else 'lines'} {where})."
     )

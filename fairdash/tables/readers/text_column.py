@@ -224,9 +224,9 @@ class TextColumn:
             self._add_identifier("numbers begin with a zero", zeros)
             return
         numbers = self._trimmed.floats(~self.is_missing)
-        large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
-        if large.any():
-            self._add_identifier("whole numbers are too long to be exact", large)
+        is_too_large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
+        if is_too_large.any():
+            self._add_identifier("whole numbers are too long to be exact", is_too_large)
             return
         self._keep_unit()
         values = numbers[self._codes]

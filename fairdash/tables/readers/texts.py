@@ -47,8 +47,8 @@ class Texts(Protocol):
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
         """Return a mask of the texts that match a pattern of :mod:`fairdash.tables.grammar`."""
 
-    def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """Replace `old` by `new` in all texts, or only in the texts of the mask `where`."""
+    def replaced(self, text: str, new: str, where: Mask | None = None) -> Self:
+        """Replace `text` by `new` in all texts, or only in the texts of the mask `where`."""
 
     def floats(self, mask: Mask) -> np.ndarray:
         """Return the texts in the mask `mask` as numbers, and NaN for all other texts."""
@@ -140,11 +140,11 @@ class ArrowTexts:
 
         return np.asarray(pc.match_substring_regex(self._texts, f"^(?:{pattern})$" if whole else pattern))
 
-    def replaced(self, old: str, new: str, where: Mask | None = None) -> ArrowTexts:
+    def replaced(self, text: str, new: str, where: Mask | None = None) -> ArrowTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        texts = pc.replace_substring(self._texts, old, new)
+        texts = pc.replace_substring(self._texts, text, new)
         return ArrowTexts(texts if where is None else pc.if_else(pa.array(where), texts, self._texts))
 
     def floats(self, mask: Mask) -> np.ndarray:
@@ -196,8 +196,8 @@ class PythonTexts:
         return np.array([text in cell for cell in self._texts], dtype=bool)
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        found = re.compile(pattern).fullmatch if whole else re.compile(pattern).search
-        return np.array([found(text) is not None for text in self._texts], dtype=bool)
+        matches_pattern = re.compile(pattern).fullmatch if whole else re.compile(pattern).search
+        return np.array([matches_pattern(text) is not None for text in self._texts], dtype=bool)
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> PythonTexts:
         chosen = np.ones(len(self), dtype=bool) if where is None else where

@@ -83,13 +83,13 @@ def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, joint
         mass = np.ones(len(rows)) if weight is None else weight[j, chosen, 0].double().cpu().numpy()
         columns = s[j].double().cpu().numpy().T
         attributes = scaled(columns, rows, mass, together=joint, eps=precision(s))
-        most = _FEATURES if joint else _OF_ONE
-        features.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
+        limit = _FEATURES if joint else _OF_ONE
+        features.append(_of_products([_features(x, rows, mass, limit) for x in attributes], s.shape[1]))
     width = max(x.shape[1] for x in features)
     return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in features])).to(s)
 
 
-def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:
+def _features(x: Array, rows: NDArray[np.int64], mass: Array, limit: int) -> tuple[Array, Array]:
     """Return features (n, q) whose inner products are doubly centred distances, and their variances (q,)."""
     order = np.lexsort(x[rows].T)
     values, mass = x[rows][order], mass[order] / mass.sum()
@@ -103,11 +103,13 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     def centred(distance: Array) -> Array:
         return distance @ mass[:, None] + to_all - distance - to_all @ mass
 
-    between = distances(values, values)
-    to_all = between @ mass
+    distances_between = distances(values, values)
+    to_all = distances_between @ mass
     root = np.sqrt(mass)
-    variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
-    selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
+    variance, vectors = np.linalg.eigh(root[:, None] * centred(distances_between) * root)
+    selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][
+        :limit
+    ]
     # The sign of a feature is arbitrary. It is chosen so that the first value is not negative; the same rows
     # then always give the same features.
     vectors = vectors[:, selected] * np.where(vectors[0, selected] < 0, -1, 1)

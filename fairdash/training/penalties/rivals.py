@@ -170,7 +170,7 @@ def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
         count = 1 / (share * share).sum(dim=1, keepdim=True)
     bandwidth = (0.75 * count) ** (-1 / 5)
     lines = torch.linspace(-_REACH, _REACH, _LINES, dtype=v.dtype, device=v.device)[:, None]
-    near = (lines - rows).div_(bandwidth).square_().mul_(-0.5)
+    log_kernel = (lines - rows).div_(bandwidth).square_().mul_(-0.5)
     if share is not None:
-        near += share.transpose(1, 2).log()
-    return near.softmax(dim=2), near.logsumexp(dim=2).softmax(dim=1)
+        log_kernel += share.transpose(1, 2).log()
+    return log_kernel.softmax(dim=2), log_kernel.logsumexp(dim=2).softmax(dim=1)

@@ -208,18 +208,18 @@ class Barycentre:
             return np.asarray(low + share * (self.shapes[right, k] - low))
 
         last = N_LEVELS - 1
-        inside = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
-        below = _count(quantile, inside, up_to=False)
-        up_to = _count(quantile, inside, up_to=True)
+        clipped = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
+        below = _count(quantile, clipped, up_to=False)
+        up_to = _count(quantile, clipped, up_to=True)
         # Between two quantiles, the level is interpolated linearly.
         lower, upper = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
-        level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
+        level = _LEVELS[lower] + (clipped - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
         # If several quantiles equal the value, the level is the one of their levels that is nearest to 0.5.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
-        return np.where(tied, np.clip(0.5, first, final), level), shape - inside
+        return np.where(tied, np.clip(0.5, first, final), level), shape - clipped
 
 
 def fit_barycentre(
@@ -313,11 +313,11 @@ def fit_barycentre(
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
     common = mass @ (centres[:, None] + spreads[:, None] * shapes)
-    fitted = Barycentre(
+    barycentre = Barycentre(
         values, cumulative, bandwidth, nodes, centres, spreads, shapes, common, float(mass @ spreads)
     )
-    bias = float(weight @ (fitted.predict(y, sensitive) - y))
-    return replace(fitted, common=common - bias)
+    bias = float(weight @ (barycentre.predict(y, sensitive) - y))
+    return replace(barycentre, common=common - bias)
 
 
 def price_of_independence(

@@ -169,7 +169,7 @@ def barycentre_predictions(
         have no rows.
     """
     s = one_sensitive(dataset)
-    whole = _stacked(base, (len(splits), dataset.n_rows), "base")
+    premiums = _stacked(base, (len(splits), dataset.n_rows), "base")
     parts = [
         part
         for split in splits
@@ -182,14 +182,14 @@ def barycentre_predictions(
         rows = np.concatenate([parts[k].validation for k in fold_numbers])
         out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in fold_numbers])
         weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
-        fitted = fit_barycentre(
+        barycentre = fit_barycentre(
             out_of_fold,
             s[rows],
             sample_weight=weight,
             bandwidth=bandwidth,
             classes=dataset.sensitive.shape[1] > 1,
         )
-        curves[j] = fitted.predict(whole[j], s, strengths)
+        curves[j] = barycentre.predict(premiums[j], s, strengths)
     return curves
 
 

@@ -59,11 +59,11 @@ class Cells:
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         cells = cls((*columns, *numbers), edges)
         crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
-        large = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
-        number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
+        has_enough_rows = counts >= (MIN_CELL_ROWS if s.shape[1] > 1 else 1)
+        number = {tuple(codes): k for k, codes in enumerate(crossings[has_enough_rows].tolist())}
         last = len(number)
-        if number and counts[~large].sum() < MIN_CELL_ROWS:
-            last = int(np.argmin(counts[large]))
+        if number and counts[~has_enough_rows].sum() < MIN_CELL_ROWS:
+            last = int(np.argmin(counts[has_enough_rows]))
         return replace(cells, number=number, rest=last)
 
     def of(self, s: Array) -> Index:
@@ -129,11 +129,13 @@ class Repair:
     def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
         at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
-        for k, fitted in enumerate(step.maps):
+        for k, mapping in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
                 y_in, s_in = y[rows], at[rows]
-                repaired[rows] = y_in - fitted.centre(s_in) if self.of_errors else fitted.predict(y_in, s_in)
+                repaired[rows] = (
+                    y_in - mapping.centre(s_in) if self.of_errors else mapping.predict(y_in, s_in)
+                )
         return repaired
 
 
@@ -175,7 +177,7 @@ def fit_repair(
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
     weighted, class_columns = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
-    fitted, repaired = Repair(of_errors=y is not None), price
+    repair, repaired = Repair(of_errors=y is not None), price
     class_cells = Cells.fit(weighted, class_columns)
     across_cells = [None] if len(np.unique(class_cells.of(weighted))) > 1 else []
     for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
@@ -189,11 +191,11 @@ def fit_repair(
             fit_barycentre(values[rows], at[rows], sample_weight=weight[rows], classes=column is None)
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
-        fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))
-        repaired = fitted._apply_step(repaired, columns, fitted.steps[-1])
+        repair = replace(repair, steps=(*repair.steps, Step(column, maps, cells)))
+        repaired = repair._apply_step(repaired, columns, repair.steps[-1])
     mean = float(weight @ price)
-    fitted = replace(fitted, offset=mean - float(weight @ repaired))
+    repair = replace(repair, offset=mean - float(weight @ repaired))
     if (min_price := price[weight > 0].min()) > 0:
-        fitted = replace(fitted, least=float(min_price))
-        fitted = replace(fitted, factor=mean / float(weight @ fitted.predict(price, columns)))
-    return fitted
+        repair = replace(repair, least=float(min_price))
+        repair = replace(repair, factor=mean / float(weight @ repair.predict(price, columns)))
+    return repair

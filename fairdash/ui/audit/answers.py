@@ -55,11 +55,14 @@ def show_audit(audit: AuditJob) -> None:
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
-            whole = audit.read_result()
-        whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
-        show_result(result, whole, title=audit.spec.source.title, audit=audit)
+            full_result = audit.read_result()
+        full_result, result = _with_changes_since(audit, full_result, choose_attribute(full_result))
+        show_result(result, full_result, title=audit.spec.source.title, audit=audit)
         # A combination of attributes is not a column, and the repair needs a column.
-        if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
+        if result.plan.columns.sensitive in (
+            full_result.plan.columns.sensitive,
+            *full_result.plan.columns.also,
+        ):
             _show_repair(audit, result)
     else:
         plan = audit.spec.plan
@@ -82,7 +85,7 @@ def show_audit(audit: AuditJob) -> None:
 
 
 def show_result(
-    result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
+    result: AuditResult, full_result: AuditResult, *, title: str, audit: AuditJob | None = None
 ) -> None:
     """Show the result for one sensitive attribute, and downloads of the results for all attributes.
 
@@ -93,7 +96,7 @@ def show_result(
     audit
         Job of the audit; None for the example.
     """
-    _show_first_screen(result, whole, title)
+    _show_first_screen(result, full_result, title)
     st.subheader("All answers", anchor=False)
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
@@ -105,14 +108,14 @@ def show_result(
     if result.since is not None:
         with st.expander("What has changed since the last audit?", expanded=True):
             _show_answer(changes_of(result), result)
-    show_filing(whole, audit)
+    show_filing(full_result, audit)
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     """Offer to repair the price for the selected attribute; show figures and the download of a zip file."""
     sensitive = result.plan.columns.sensitive
 
-    def show(job: RepairJob) -> None:
+    def show_job(job: RepairJob) -> None:
         note = (
             "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
             "unknown, the price is the mean repaired price of customers with the same other columns."
@@ -135,7 +138,7 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     )
     show_or_start(
         find_repair(audit, sensitive, owner=current_owner()),
-        show=show,
+        show=show_job,
         start=lambda: start_repair(audit, sensitive),
         label="Repair the price at four strengths",
         key=KEY("repair"),
@@ -143,14 +146,14 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     )
 
 
-def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> None:
+def _show_first_screen(result: AuditResult, full_result: AuditResult, title: str) -> None:
     primary, columns = CRITERIA[result.plan.criterion], result.plan.columns
     words, picture = st.columns([2, 3], gap="large")
     with words:
         if result.units_remark:
             st.warning(safe(result.units_remark))
         headline = result.headline
-        if whole.others:
+        if full_result.others:
             headline = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
         _show_verdict(result, headline)
         rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
@@ -160,13 +163,13 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
             f"at most {result.plan.gap_in_words} of the mean price."
         )
         download_file(
-            whole.to_zip,
+            full_result.to_zip,
             label="Evidence (zip)",
             name="audit.zip",
             mime="application/zip",
             key=KEY("zip"),
         )
-        show_blocks((Text(note, "small") for note in notes_of(whole)), KEY)
+        show_blocks((Text(note, "small") for note in notes_of(full_result)), KEY)
     with picture:
         show_blocks([first_chart(result)], KEY)
     with st.expander("All four criteria"):
@@ -223,34 +226,34 @@ def show_earlier() -> None:
 
 
 def _with_changes_since(
-    audit: AuditJob, whole: AuditResult, result: AuditResult
+    audit: AuditJob, full_result: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
     """Ask for an earlier audit, and return both results with the changes since that audit."""
     name = result.plan.columns.sensitive
-    earlier = {
-        earlier.id: earlier
-        for earlier in finished_audits(owner=current_owner())
-        if earlier.id != audit.id
-        and name in (earlier.spec.plan.columns.sensitive, *earlier.spec.plan.columns.also)
+    audit_by_id = {
+        candidate.id: candidate
+        for candidate in finished_audits(owner=current_owner())
+        if candidate.id != audit.id
+        and name in (candidate.spec.plan.columns.sensitive, *candidate.spec.plan.columns.also)
     }
-    if not earlier:
-        return whole, result
+    if not audit_by_id:
+        return full_result, result
     chosen = st.selectbox(
         "What has changed since",
-        [None, *list(earlier)[:_MAX_LISTED]],
-        format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
+        [None, *list(audit_by_id)[:_MAX_LISTED]],
+        format_func=lambda id: "no other audit" if id is None else safe(_named(audit_by_id[id])),
         key=KEY("since", audit.id),
         help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
         "drift.",
     )
     if chosen is None:
-        return whole, result
-    earlier_result = earlier[chosen].read_result()
+        return full_result, result
+    earlier_result = audit_by_id[chosen].read_result()
     (other,) = (result for result in earlier_result.along if result.plan.columns.sensitive == name)
     result = result.compare(other)
-    if earlier_result.plan.columns.sensitive == whole.plan.columns.sensitive:
-        whole = whole.compare(earlier_result)
-    return whole, result
+    if earlier_result.plan.columns.sensitive == full_result.plan.columns.sensitive:
+        full_result = full_result.compare(earlier_result)
+    return full_result, result
 
 
 def _named(audit: AuditJob) -> str:
@@ -303,11 +306,11 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
         return (
             f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price ({rows})."
         )
-    near = less.iloc[0]
+    row = less.iloc[0]
     return (
         f"The nearest point of the front depends less on “{safe(front.sensitive)}” than the price does. The "
-        f"dependence of this point is {near['dependence']:.3f}, and that of the price is "
-        f"{first['dependence']:.3f}. The error of this point is {near['error']:.3f}, and that of the price "
+        f"dependence of this point is {row['dependence']:.3f}, and that of the price is "
+        f"{first['dependence']:.3f}. The error of this point is {row['error']:.3f}, and that of the price "
         f"is {first['error']:.3f} (same rows: {rows})."
     )
 
@@ -370,8 +373,8 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         for name in (columns.outcome, price, roles.target, *roles.features, *names)
         if name and name != columns.sensitive
     )
-    with_role = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
-    with_role |= {columns.sensitive, *columns.also}
+    role_columns = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
+    role_columns |= {columns.sensitive, *columns.also}
     return replace(
         roles,
         target=target,
@@ -380,5 +383,5 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         weight=columns.exposure,
         group=columns.groups,
         rate=columns.outcome in columns.totals,
-        features=tuple(name for name in columns.features or roles.features if name not in with_role),
+        features=tuple(name for name in columns.features or roles.features if name not in role_columns),
     )

@@ -45,11 +45,11 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             st.session_state[prefix] = _earlier_answers(audit)
         answers: dict[str, str] = st.session_state[prefix]
         with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
-            written = {
+            typed_answers = {
                 field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", prefix, field))
                 for field in blanks
             }
-        answers = {name: text for name, text in (answers | written).items() if text.strip()}
+        answers = {name: text for name, text in (answers | typed_answers).items() if text.strip()}
         if answers != st.session_state[prefix]:
             st.session_state[prefix] = answers
             if audit is not None:

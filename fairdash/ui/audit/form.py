@@ -69,8 +69,8 @@ def show_example() -> None:
         "Example: premiums of a GLM without the driver's age, on the French motor policies of a pricing "
         "game (pg15training), audited along age and gender."
     )
-    whole = _example()
-    show_result(choose_attribute(whole), whole, title=MOTOR.title)
+    full_result = _example()
+    show_result(choose_attribute(full_result), full_result, title=MOTOR.title)
 
 
 def wants_own_table() -> bool:
@@ -211,7 +211,7 @@ def _ask_for_inputs(
         for column in facts["unknown"]:
             st.caption(safe(f"Not stated in the file: {column}"))
     outputs, inputs = ([], []) if facts is None else (facts["outputs"], facts["inputs"])
-    listed = [field["name"] for field in inputs]
+    input_names = [field["name"] for field in inputs]
     output = None
     if len(outputs) > 1:
         output = ask(
@@ -219,19 +219,19 @@ def _ask_for_inputs(
         )
     # The name of a model's term begins with a column's name, so the input columns are found by name.
     has_terms = all(field["type"] == "term" for field in inputs)
-    if inputs and (has_terms or set(listed) <= set(names)):
+    if inputs and (has_terms or set(input_names) <= set(names)):
         input_phrase = "the columns of these terms" if has_terms else "these columns"
-        st.caption(safe(f"The model finds {input_phrase} by name: {', '.join(listed)}."))
+        st.caption(safe(f"The model finds {input_phrase} by name: {', '.join(input_names)}."))
         return [], output
     # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
-    left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
-    left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
+    excluded_columns = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
+    excluded_columns |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
         st.container(),
         ModelFile,
         "model_columns",
         options=names,
-        default=[name for name in roles.features if name in names and name not in left_out],
+        default=[name for name in roles.features if name in names and name not in excluded_columns],
         key=KEY("model-columns", source.id),
     )
     return columns, output
@@ -304,7 +304,7 @@ def _ask_for_columns(
     exposure = ask_for_one(containers[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
-    left_out = () if st.session_state.get(use_parts) else parts
+    excluded = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         amounts = [
@@ -326,9 +326,9 @@ def _ask_for_columns(
             st.container(),
             "features",
             not_taken(others),
-            default=[name for name in not_taken(others) if name in initial_columns and name not in left_out],
+            default=[name for name in not_taken(others) if name in initial_columns and name not in excluded],
             placeholder="Every column without another role",
-            key=KEY("features", table, *left_out, *used_columns),
+            key=KEY("features", table, *excluded, *used_columns),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
@@ -336,7 +336,7 @@ def _ask_for_columns(
             st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *used_columns)
         )
     if parts:
-        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), are_used=not left_out, key=use_parts)
+        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), are_used=not excluded, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:

@@ -112,10 +112,10 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
         return False
     bar = st.progress(0.0, text="Connecting…")
 
-    def show(n_done: int, total: int | None) -> None:
+    def show_progress(n_done: int, total: int | None) -> None:
         bar.progress(min(n_done / total, 1.0) if total else 0.0, text=f"{megabytes(n_done)}")
 
-    source.load(progress=show)
+    source.load(progress=show_progress)
     bar.empty()
     return True
 

@@ -36,9 +36,9 @@ ROWS_SHOWN = 8
 
 def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     reading_notes: tuple[str, ...] = ()
-    left_out: set[str] = set()
+    excluded_columns: set[str] = set()
     if isinstance(source, UploadSource):
-        left_out = {*source.roles.features} - {*dataset.roles.features}
+        excluded_columns = {*source.roles.features} - {*dataset.roles.features}
         reading_notes = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in reading_notes))
     with st.skeleton(height=PICTURES):
@@ -46,8 +46,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
     for title, own_columns, is_open in (
-        ("to check", [way for way in ways if way.column not in left_out], True),
-        ("more could be used", [way for way in ways if way.column in left_out], False),
+        ("to check", [fix for fix in ways if fix.column not in excluded_columns], True),
+        ("more could be used", [fix for fix in ways if fix.column in excluded_columns], False),
     ):
         if own_columns:
             with st.expander(f"{counted(len(own_columns), 'column')} {title}", expanded=is_open):

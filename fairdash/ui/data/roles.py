@@ -220,8 +220,8 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         show_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
-        same = stored is not None and (stored.target, stored.weight) == (new_target, new_weight)
-        divided = stored.rate if stored is not None and same else looks_like_total(frame[new_target])
+        is_unchanged = stored is not None and (stored.target, stored.weight) == (new_target, new_weight)
+        divided = stored.rate if stored is not None and is_unchanged else looks_like_total(frame[new_target])
         divided |= priced is not None and new_weight == priced.weight
         rate = ask_for_rate(frame, new_target, new_weight, initial=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:

@@ -68,8 +68,8 @@ def ask_for_table(stored: UploadSource | None) -> tuple[Upload, ReadingOptions, 
     upload = ask_for_file(stored)
     if upload is None:
         return None
-    same = stored is not None and stored.sha256 == upload.sha256
-    reading = ask_for_reading(upload, stored.reading if stored and same else ReadingOptions())
+    is_unchanged = stored is not None and stored.sha256 == upload.sha256
+    reading = ask_for_reading(upload, stored.reading if stored and is_unchanged else ReadingOptions())
     table = table_or_fixes(upload, reading)
     if table is None:
         return None
@@ -79,10 +79,10 @@ def ask_for_table(stored: UploadSource | None) -> tuple[Upload, ReadingOptions, 
 
 
 def ask_for_upload(stored: UploadSource | None) -> UploadSource | None:
-    found = ask_for_table(stored)
-    if found is None:
+    uploaded = ask_for_table(stored)
+    if uploaded is None:
         return None
-    upload, reading, frame = found
+    upload, reading, frame = uploaded
     if stored is not None and stored.sha256 != upload.sha256:
         stored = None
     key = f"{upload.sha256} {list(frame)}"
@@ -104,11 +104,11 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
     """
     container = st.empty()
 
-    def show(message: str) -> None:
+    def show_message(message: str) -> None:
         container.caption(safe(f"Reading {upload.name} ({megabytes(upload.n_bytes)}): {message}…"))
 
     try:
-        with heard_by(show):
+        with heard_by(show_message):
             table = upload_of(upload.sha256, upload.name, reading)
         container.empty()
         return table
@@ -198,7 +198,7 @@ def ask_how_long(upload: Upload) -> None:
 
 def what_is_deleted(made: DerivedFiles) -> str:
     """Return a sentence that lists the results that are deleted with the file."""
-    parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
+    parts = [counted(len(jobs), kind.label) for kind, jobs in made.jobs.items() if jobs]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running jobs ({made.n_at_work}) are stopped first." if made.n_at_work else ""
     return (

@@ -83,8 +83,8 @@ def show_fig2() -> None:
     for statement in statements.itertuples():
         mark = ":green-badge[holds]" if statement.holds else ":orange-badge[does not hold]"
         st.markdown(f"{mark} *“{statement.quote}”* {statement.finding}")
-    way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
-    shown_values = values[values["evaluation"] == way].assign(evaluation="published")
+    published_method = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
+    shown_values = values[values["evaluation"] == published_method].assign(evaluation="published")
     chart(
         fig2_figure(
             lines_of(shown_values),

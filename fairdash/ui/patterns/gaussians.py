@@ -89,11 +89,11 @@ def answer(rho: float, base: str) -> str:
 
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     """Return every estimator's values at several ρ, and whether the slow estimators are finished."""
-    quick = gaussian_values(n, SEED)
+    quick_values = gaussian_values(n, SEED)
     slow, is_finished = tables_so_far(slow_study(n))
     if "values" not in slow:
-        return quick, is_finished
-    return pd.concat([quick, slow["values"]], ignore_index=True), is_finished
+        return quick_values, is_finished
+    return pd.concat([quick_values, slow["values"]], ignore_index=True), is_finished
 
 
 def slow_study(n: int) -> Study:

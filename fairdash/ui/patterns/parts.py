@@ -110,9 +110,9 @@ def show_noise_axis(scene: Scene) -> None:
 
     tables = _drawn(
         study,
-        lambda found: noise_axis_figure(
-            found["lines"],
-            found["exact"],
+        lambda tables: noise_axis_figure(
+            tables["lines"],
+            tables["exact"],
             ids=ids,
             evaluation=evaluation,
             noise=scene.noise,
@@ -150,9 +150,9 @@ def show_fig2(scene: Scene) -> None:
         st.caption("The networks for χ² and mutual information need one to three minutes with 500 rows.")
     tables = _drawn(
         study,
-        lambda found: fig2_figure(
-            found["lines"],
-            found["exact"],
+        lambda tables: fig2_figure(
+            tables["lines"],
+            tables["exact"],
             ids=ids,
             evaluation=evaluation,
             titles={id: SHAPES[id].title for id in SHAPES},
@@ -178,7 +178,7 @@ def show_power(scene: Scene) -> None:
     subtitle = f"{scene.n:,} rows per data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
     tables = _drawn(
         study,
-        lambda found: power_figure(found["power"], ids=ids, subtitle=subtitle, theme=theme()),
+        lambda tables: power_figure(tables["power"], ids=ids, subtitle=subtitle, theme=theme()),
         needs=("power",),
         key=KEY("power"),
         alt="Share of data sets in which each estimator detects the link, against noise.",
@@ -197,15 +197,15 @@ def _drawn(
 ) -> Tables | None:
     """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""
 
-    def show(tables: Tables) -> None:
+    def show_tables(tables: Tables) -> None:
         if all(name in tables for name in needs):
             chart(figure(tables), key=key, alt=alt)
 
     tables = finished(study)
     if tables is None:
-        follow(study, show, slot="more")
+        follow(study, show_tables, slot="more")
     else:
-        show(tables)
+        show_tables(tables)
     return tables
 
 
@@ -243,7 +243,9 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
     as_published = st.toggle(
         "As published or ported",
         key=KEY("published", name),
-        help="; ".join(f"{short_name(id)}: {way}" for id in offered if (way := published_way(REGISTRY[id])))
+        help="; ".join(
+            f"{short_name(id)}: {method}" for id in offered if (method := published_way(REGISTRY[id]))
+        )
         + ".",
     )
     return list(ids), "published" if as_published else "ours"

@@ -213,11 +213,11 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
     """Return the values of all quick estimators, and of the slow estimators whose training is finished."""
-    quick = estimates_of(scene)
+    quick_estimates = estimates_of(scene)
     slow, _ = tables_so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
-        return quick
-    table = pd.concat([quick, slow["readings"]], ignore_index=True)
+        return quick_estimates
+    table = pd.concat([quick_estimates, slow["readings"]], ignore_index=True)
     order = {id: index for index, id in enumerate(REGISTRY)}
     return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True)
 
@@ -244,7 +244,7 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         )
     hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
-    near, far = str(gaps.idxmin()), str(gaps.idxmax())
+    nearest, far = str(gaps.idxmin()), str(gaps.idxmax())
     values = hgr.set_index("id")["value"]
     seeing, blind = (
         [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
@@ -256,8 +256,8 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         text += f"; {', '.join(blind)} can't" if blind else ""
     return (
         f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. The estimate of "
-        f"{safe(short_name(near))} is closest ({values[near]:.2f}), and that of {safe(short_name(far))} is "
-        f"farthest ({values[far]:.2f})."
+        f"{safe(short_name(nearest))} is closest ({values[nearest]:.2f}), and that of "
+        f"{safe(short_name(far))} is farthest ({values[far]:.2f})."
     )
 
 
@@ -272,8 +272,8 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     """Show the answer and, below it, a figure of rows and estimates that changes with the noise slider."""
     st.markdown(answer(estimates, truth))
     show_hint(scene)
-    every = st.session_state.get(Address.ESTIMATORS, False)
-    ids = studied() if every else few(scene)
+    shows_all = st.session_state.get(Address.ESTIMATORS, False)
+    ids = studied() if shows_all else few(scene)
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
     def store_position(at: int) -> None:
@@ -291,8 +291,8 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
     At the scene's noise level, the function returns the table `estimates`; at all other levels, it returns
     the values of the quick estimators.
     """
-    quick = [id for id in ids if REGISTRY[id].quick]
-    results = along_noise_of(scene, quick)
+    quick_ids = [id for id in ids if REGISTRY[id].quick]
+    results = along_noise_of(scene, quick_ids)
     return [
         Noise(
             estimates=estimates if noise == scene.noise else table,

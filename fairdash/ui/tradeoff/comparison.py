@@ -163,10 +163,10 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
 
 def _show_subject(comparison: Comparison) -> None:
     """Show in one line which data and which objective the page is about."""
-    goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    goal, trained_for = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {goal.meaning}"
-    if goal != trained:
-        line += f" These models were trained for {trained.title.lower()}."
+    if goal != trained_for:
+        line += f" These models were trained for {trained_for.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
         f"{comparison.called_column(column)}: column {column}"

@@ -88,13 +88,13 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     if objective == spec.plan.objective:
         return
     others = list_runs(owner=current_owner()).of(spec.source)
-    trained = next(
+    other_objective = next(
         (other for other in others if other.spec.plan.objective == objective and other.available_result), None
     )
     title = OBJECTIVES[objective].title.lower()
-    if trained is not None:
+    if other_objective is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
-            _switch(trained)
+            _switch(other_objective)
     elif st.button(f"Train models for {title}", icon=":material/model_training:"):
         _switch(start_quick(spec.source, objective))
 
@@ -126,14 +126,14 @@ def _about_preview(comparison: Comparison) -> str:
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow_refining(run: Run, seen: str) -> None:
+def _follow_refining(run: Run, status: str) -> None:
     if run.available_result != FIRST:
         st.rerun()
     plan = run.spec.plan
     methods = [PATHS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
-        f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
+        f"**Preview:** {status}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
         "in progress. The page updates automatically.",
         icon=":material/hourglass_top:",
     )
@@ -144,18 +144,18 @@ def _follow_refining(run: Run, seen: str) -> None:
 def _offer_faster_run(run: Run) -> None:
     """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
     spec, status = run.spec, run.status
-    left, quick = status.seconds_left, quicker(spec.plan)
-    if left is None or left[0] < MIN_SECONDS_LEFT or quick is None or run.is_cancelled():
+    left, faster = status.seconds_left, quicker(spec.plan)
+    if left is None or left[0] < MIN_SECONDS_LEFT or faster is None or run.is_cancelled():
         return
     from fairdash.evaluation.work import work_of_plan
 
-    own, whole = (work_of_plan(dataset_of(spec.source), plan).seconds for plan in (quick, spec.plan))
+    own, full = (work_of_plan(dataset_of(spec.source), plan).seconds for plan in (faster, spec.plan))
     # The estimate covers all work of the smaller run, because the smaller run can't reuse finished steps of
     # the current run.
-    seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
-    (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
+    seconds = own / full * sum(left) / 2 / (1 - status.fraction)
+    (fair,) = (PATHS[method].title for method in faster.methods if method != STANDARD)
     if st.button(
-        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
+        f"Instead: {fair} alone, {faster.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
         help="The current run stops; you can resume it later.",
@@ -164,7 +164,7 @@ def _offer_faster_run(run: Run) -> None:
             cancel(run)
             first = spec.first
             _switch(
-                start_run(spec.source, quick, first=first, first_share=spec.first_share, owner=spec.owner)
+                start_run(spec.source, faster, first=first, first_share=spec.first_share, owner=spec.owner)
             )
 
 
@@ -197,8 +197,8 @@ def _wait(run: Run) -> None:
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
     """Show results on the holdout, or a button that computes them; show nothing if the run has no holdout."""
-    aside = comparison.result.set_aside
-    if run.available_result != RESULT or aside is None:
+    holdout = comparison.result.set_aside
+    if run.available_result != RESULT or holdout is None:
         return
     st.subheader("Confirm the choice on rows set aside")
     if error_before := st.session_state.pop(_CONFIRMATION_ERROR, None):
@@ -211,9 +211,9 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     names, times = comparison.result.names, len(openings)
     opening = opening_of(comparison, openings)
     if opening is not None:
-        first, *rest = of_opening(opening, times=times, names=names)
+        first, *further_sentences = of_opening(opening, times=times, names=names)
         st.markdown(f"**{safe(first)}**")
-        st.markdown(safe(" ".join(rest)))
+        st.markdown(safe(" ".join(further_sentences)))
     elif openings:
         st.warning(
             safe(
@@ -222,7 +222,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             )
         )
     else:
-        st.markdown(safe(not_opened(len(aside.rows))))
+        st.markdown(safe(not_opened(len(holdout.rows))))
     if opening is None:
         st.button(
             "Confirm on rows set aside" if not openings else "Open these rows again for this point",
@@ -238,7 +238,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
                 st.markdown(safe(paragraph))
-    st.caption(safe(refit_includes(len(aside.rows))))
+    st.caption(safe(refit_includes(len(holdout.rows))))
 
 
 def _open(comparison: Comparison, run: Run) -> None:
@@ -345,7 +345,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
     values_by_measure = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
 
-    def show(job: ModelJob) -> None:
+    def show_job(job: ModelJob) -> None:
         download_of(
             run,
             job.bundle,
@@ -362,7 +362,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         lam=point.lam,
         figures={str(name): float(figure) for name, figure in values_by_measure.items()},
         noted=("asked for a model", {"method": point.method}),
-        show=show,
+        show=show_job,
         label="Refit this model on all rows",
         icon=":material/model_training:",
         key=KEY("refit"),

@@ -97,17 +97,17 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
 
 
 def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
-    tariff_before, after = job.tariffs()
-    names = factors(after)
+    tariff_before, tariff_after = job.tariffs()
+    names = factors(tariff_after)
     factor = st.selectbox("Factor", names, format_func=partial(visible, keep=""), key=KEY("factor"))
     if factor is not None:
         chart(
-            factor_figure(tariff_before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
+            factor_figure(tariff_before, tariff_after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
             key=KEY("curve"),
             alt=f"Relativities of {factor} at λ = 0 and at λ = {lam:g}, with exposure in the background.",
         )
-    with st.expander(f"The table of relativities ({len(after)} rows)"):
-        st.dataframe(after, hide_index=True)
+    with st.expander(f"The table of relativities ({len(tariff_after)} rows)"):
+        st.dataframe(tariff_after, hide_index=True)
     download_of(
         run,
         job.bundle,
@@ -120,7 +120,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
     offer_audit(
         run,
-        lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
+        lambda: pd.Series(rate(tariff_after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
         text="Premium of this tariff for each row.",

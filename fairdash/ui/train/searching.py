@@ -186,10 +186,10 @@ def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None
         st.info(safe(note))
     if result.best is not None:
         best = result.frame.iloc[0]
-        near = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
+        n_equal = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
         st.markdown(
             f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, weight "
-            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {near} of the other "
+            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {n_equal} of the other "
             f"{len(result.frame) - 1} combinations have a score within one standard error of the best score."
         )
         _table(result.frame, _SETTINGS_COLUMNS)

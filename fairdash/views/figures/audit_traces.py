@@ -80,8 +80,8 @@ def gap_curve(
         area = (inner["at"], inner["low"], inner["high"])
         figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
         estimates, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
-        look: Values = {"name": "curve", "colour": theme.chosen}
-        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=estimates, hover=hover))
+        style: Values = {"name": "curve", "colour": theme.chosen}
+        figure.add_trace(line(inner["at"], inner["value"], **style, customdata=estimates, hover=hover))
     else:
         _points(figure, inner, name="level", colour=theme.chosen)
     _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
@@ -105,9 +105,9 @@ def _points(
     estimates = points[["value", "low", "high"]]
     bars = limits(*(estimates[name] for name in estimates), colour=colour)
     hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
-    look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
+    style: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
     figure.add_trace(
-        dots(points["at"], points["value"], **look, error_y=bars, customdata=estimates, hover=hover)
+        dots(points["at"], points["value"], **style, error_y=bars, customdata=estimates, hover=hover)
     )
 
 
@@ -156,8 +156,8 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> 
         for of_s, each in zip(ranges, table.itertuples(), strict=True)
     ]
     bars = limits(*(estimates[name] for name in estimates), colour=theme.chosen)
-    look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
-    figure.add_trace(dots(table["per_head"], labels, **look, customdata=estimates, hover=_WITH_LIMITS))
+    style: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
+    figure.add_trace(dots(table["per_head"], labels, **style, customdata=estimates, hover=_WITH_LIMITS))
     figure.update_yaxes(autorange="reversed", ticks="")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -209,9 +209,9 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
     ):
         bars = limits(table["difference"], table[low], table[high], colour=theme.chosen)
         bars["thickness"] = width
-        look: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
+        style: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
         hover = "%{customdata[0]:,.4g}; bounds %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
-        figure.add_trace(dots(table["difference"], labels, **look, customdata=estimates, hover=hover))
+        figure.add_trace(dots(table["difference"], labels, **style, customdata=estimates, hover=hover))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
@@ -244,18 +244,18 @@ def measures(table: pd.DataFrame) -> list[str]:
     """Return display names of measures: words for the gap and its components, ids for all other measures."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (measure.partition("_s10") for measure in table["measure"])
-    titles = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
-    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in titles]
+    titles = ((parts.get(name, name.replace("_", " ")), is_quantile) for name, is_quantile, _ in names)
+    return [name + (" (10th to 90th percentile)" if is_quantile else "") for name, is_quantile in titles]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw cells of price and s, coloured by cost minus price; rings mark more than 2 standard errors."""
-    most = float(table["b"].abs().max()) or 1.0
+    max_effect = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
         "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
-        "cmin": -most,
-        "cmax": most,
+        "cmin": -max_effect,
+        "cmax": max_effect,
         "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
         "line": {"width": [2.0 if is_clear else 0.0 for is_clear in clear], "color": theme.text},
     }
@@ -286,14 +286,14 @@ def lift(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> 
         "outcome": (theme.text, "dot"),
     }
     for role, (colour, dash) in looks.items():
-        look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
-        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **look))
+        style: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
+        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **style))
     with_legend(figure)
 
 
 def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
-    figure.add_trace(line(_middle(table), table["share"], name="share", **look))
+    style: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
+    figure.add_trace(line(_middle(table), table["share"], name="share", **style))
     figure.update_yaxes(rangemode="tozero", tickformat=".1%")
 
 
@@ -301,10 +301,10 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
     """Draw the average price against s, corrected for each assumed reliability of s."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
-        look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
+        style: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
         details: Values = {"customdata": part[["value", "low", "high"]]}
         details["hover"] = f"reliability {name:g}, at %{{x:,.4g}}: {_WITH_LIMITS}"
-        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **look, **details))
+        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **style, **details))
     with_legend(figure, title={"text": "reliability"})
 
 
@@ -323,14 +323,14 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
         curve = table[table["premium"] == id]
         is_tail = curve["kind"].isin(TAILS) | of_classes
         inner, points = curve[~is_tail], curve[is_tail]
-        look: Values = {"name": name, "colour": colour, "legendgroup": id}
+        style: Values = {"name": name, "colour": colour, "legendgroup": id}
         if not of_classes:
             hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
-            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **style))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
-        look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
+        style |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
         # If s has classes, the points of a class are side by side, so that they do not hide each other.
-        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
+        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **style))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 
@@ -341,29 +341,29 @@ def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: The
     # Names have two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
         row = quantiles.iloc[k]
-        look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
+        style: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
         for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
             figure.add_trace(
-                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **style)
             )
-        look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
+        style |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
         ring = {"line": {"color": theme.text, "width": 1}}
-        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **look))
+        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **style))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 
 def two_prices(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw measures of both prices as shares of the mean price, with a line between the two prices."""
     labels = measures(table)
-    for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
-        look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
-        figure.add_trace(line(ends, [label] * 2, name="difference", **look))
+    for label, *pair_of_values in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
+        style: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
+        figure.add_trace(line(pair_of_values, [label] * 2, name="difference", **style))
     for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
         name = escaped(chart.names[role])
         hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
         hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
         details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
-        look = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
-        figure.add_trace(dots(100 * table[role], labels, **look, **details))
+        style = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
+        figure.add_trace(dots(100 * table[role], labels, **style, **details))
     figure.update_yaxes(autorange="reversed", ticks="")
     with_legend(figure, y=-0.2)

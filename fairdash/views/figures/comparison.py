@@ -39,15 +39,15 @@ def features_figure(
     words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
     figure = new_figure(**words, theme=theme, height=110 + 26 * len(largest_features))
     names = [escaped(name) for name in largest_features["feature"]]
-    for name, *ends in zip(names, largest_features["a"], largest_features["b"], strict=True):
-        figure.add_trace(line(ends, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
+    for name, *values in zip(names, largest_features["a"], largest_features["b"], strict=True):
+        figure.add_trace(line(values, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
     for column, name, colour, symbol in (
         ("a", a_name, theme.standard, "diamond"),
         ("b", b_name, theme.chosen, "circle"),
     ):
-        look: Values = {"colour": colour, "symbol": symbol, "size": 10}
+        style: Values = {"colour": colour, "symbol": symbol, "size": 10}
         hover = f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}"
-        figure.add_trace(dots(largest_features[column], names, name=name, hover=hover, **look))
+        figure.add_trace(dots(largest_features[column], names, name=name, hover=hover, **style))
         label = bold(name, x=largest_features[column].iloc[-1], y=names[-1], colour=colour, size=12)
         figure.add_annotation(label | {"yshift": 16})
     return figure
@@ -171,10 +171,10 @@ def _panel(
         edge = float(chosen["edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
         upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
-        inside: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
-        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
-    look: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
-    figure.add_trace(line(path["x"], path["y"], **look, **axes))
+        corner: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
+        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **corner, **upright))
+    style: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
+    figure.add_trace(line(path["x"], path["y"], **style, **axes))
     for rows, colour, symbol, size, label in (
         (path[(path["share"] == 0) & (path["lam"] > 0)], theme.chosen, "circle", 8, "trained"),
         (standard, theme.standard, "diamond", 15, "standard"),
@@ -274,16 +274,16 @@ def factor_figure(
         (after, after_name, theme.chosen, "solid", "circle"),
     ):
         rows, factor_name = _of(table, factor), escaped(name)
-        look: Values = {"name": factor_name, "colour": colour, "hover": f"{factor_name}: %{{y:.3f}}"}
+        style: Values = {"name": factor_name, "colour": colour, "hover": f"{factor_name}: %{{y:.3f}}"}
         if is_curve:
             at = rows[rows["kind"] == BREAKPOINT]
             x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
-            figure.add_trace(line(x, y, width=2, dash=dash, **look))
+            figure.add_trace(line(x, y, width=2, dash=dash, **style))
             rows = rows[rows["kind"] == MISSING]
         if len(rows):
-            look |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
+            style |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
             x = [at_missing] if is_curve else _labels(rows)
-            figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **look))
+            figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **style))
     if is_curve and (changed["kind"] == MISSING).any():
         below = {"yref": "paper", "yanchor": "bottom", "font": {"color": theme.quiet}}
         figure.add_annotation(note(_MISSING_LABEL, x=at_missing, y=0, colour=theme.quiet) | below)

@@ -92,7 +92,7 @@ def link_figure(
         subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
     title = "How the target follows the sensitive attribute"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
-    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
+    style: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
     averages = line(
         profile["s_mean"],
         profile["mean"],
@@ -106,7 +106,7 @@ def link_figure(
         "%{customdata[2]:.4~g})<br>%{customdata[0]:.0f} rows",
     )
     figure.update_xaxes(range=x_range).update_yaxes(range=y_range)
-    return figure.add_traces([dots(s[drawn], y[drawn], name="rows", hover="", **look), averages])
+    return figure.add_traces([dots(s[drawn], y[drawn], name="rows", hover="", **style), averages])
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
@@ -181,10 +181,10 @@ def proxies_figure(
         name="dependence",
     )
     if has_p_value:
-        look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
-        look |= {"marker": {"line": {"width": 2}}}
+        style: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
+        style |= {"marker": {"line": {"width": 2}}}
         at = positions[-len(shown_features) :]
-        figure.add_trace(dots(shown_features["floor_q95"], at, name="noise floor", hover="", **look))
+        figure.add_trace(dots(shown_features["floor_q95"], at, name="noise floor", hover="", **style))
     figure.update_yaxes(tickvals=positions, ticktext=names, showgrid=False, ticks="")
     return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
 
@@ -215,16 +215,16 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
     for lam, colour in zip(lams, colours, strict=True):
         rows_of_lam, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
-        look: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
-        figure.add_trace(line(rows_of_lam["epoch"], rows_of_lam[figure_of], name=name, **look))
+        style: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
+        figure.add_trace(line(rows_of_lam["epoch"], rows_of_lam[figure_of], name=name, **style))
         if lam in (lams[0], lams[-1]):
             last = rows_of_lam.iloc[-1]
             end: Values = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
             figure.add_annotation(note(name, colour=theme.quiet, **end, xanchor="right", yshift=10))
     standard = curves[curves["method"] == STANDARD]
     if figure_of == "mse" and len(standard):
-        look = {"colour": theme.standard, "width": 2, "dash": "dash"}
+        style = {"colour": theme.standard, "width": 2, "dash": "dash"}
         hover = "standard model, epoch %{x}: %{y:.3f}"
-        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **look)
+        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **style)
         figure.add_trace(trace)
     return figure.update_yaxes(rangemode="tozero")

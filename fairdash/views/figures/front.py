@@ -104,11 +104,11 @@ def front_without_marks(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
     as_points = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
-    trained = trained_points(test, standard_of=method)
-    tables_of_paths = (of_measure(trained, name) for name in ("mse" if error == "rmse" else error, measure))
+    models = trained_points(test, standard_of=method)
+    tables_of_paths = (of_measure(models, name) for name in ("mse" if error == "rmse" else error, measure))
     best = pareto_efficient(*(rows["value"] for rows in tables_of_paths))
-    trained, test, single = map(as_points, (trained, test, single))
-    trained = trained.assign(best=best)
+    models, test, single = map(as_points, (models, test, single))
+    models = models.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     path_rows = test[test["method"] == method]
     other_tables = [as_points(table) for table in (references, baselines) if table is not None and len(table)]
@@ -132,14 +132,14 @@ def front_without_marks(
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
     paths = {id: rows.sort_values("lam") for id, rows in test.groupby("method", sort=False)}
-    points = {id: trained[trained["method"] == id] for id in paths}
+    points = {id: models[models["method"] == id] for id in paths}
     for k, other in enumerate(path for path in paths if path != method):
-        look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
-        look |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
-        figure.add_traces(_path(paths[other], points[other], **look))
+        style: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
+        style |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
+        figure.add_traces(_path(paths[other], points[other], **style))
     figure.add_traces(_splits(splits, theme))
-    look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
-    figure.add_traces(_path(paths[method], points[method], **look))
+    style = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
+    figure.add_traces(_path(paths[method], points[method], **style))
     # with_marks places the labels, because their positions depend on the marks.
     path = path_rows[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(label) for label in words], "path": path})
@@ -200,10 +200,10 @@ def runs_front_figure(
     for k, (letter, title, _, of_average, rows) in enumerate(paths):
         run_points = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
         name = f"{letter}: {PATHS[str(run_points['method'].iloc[0])].title}"
-        look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
-        look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
-        trained = run_points[run_points["share"] == 0].assign(best=True)
-        figure.add_traces(_path(run_points, trained, **look, with_errors=True, hover=f"<br>{escaped(title)}"))
+        style: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
+        style |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        models = run_points[run_points["share"] == 0].assign(best=True)
+        figure.add_traces(_path(run_points, models, **style, with_errors=True, hover=f"<br>{escaped(title)}"))
         shown_points.append(run_points)
         labels.append(_label(run_points.iloc[-1], name, theme.text))
     table = pd.concat(shown_points)
@@ -257,13 +257,13 @@ def _label(row: pd.Series, text: str, colour: str) -> Label:
 
 def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
     """Return a label with the name of each method, at the method's model with the largest λ."""
-    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
-    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
+    end_points = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
+    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in end_points.iterrows()]
 
 
 def _path(
     path: pd.DataFrame,
-    trained: pd.DataFrame,
+    models: pd.DataFrame,
     *,
     name: str,
     colour: str,
@@ -279,14 +279,14 @@ def _path(
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
     for rows, fill, end in (
-        (trained[trained["best"]], "", ""),
-        (trained[~trained["best"]], DOMINATED, ", dominated by another model"),
+        (models[models["best"]], "", ""),
+        (models[~models["best"]], DOMINATED, ", dominated by another model"),
     ):
-        look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
-        look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
+        style: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
+        style |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
         for axis in ("x", "y") if with_errors else ():
             bar, faint = rows["se" if axis == "x" else "y_se"].fillna(0.0), faded(colour, 0.35)
-            look[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
+            style[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
         points = dots(
             rows["x"],
             rows["y"],
@@ -295,7 +295,7 @@ def _path(
             hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{hover}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",
-            **look,
+            **style,
         )
         traces += [points] if len(rows) else []
     return traces
@@ -313,9 +313,9 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     traces = []
     for which, colour, symbol in kinds:
         split_rows = rows[which]
-        look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": _hover_values(split_rows, "lam", "split"), "hover": hover}
-        traces.append(dots(split_rows["x"], split_rows["y"], name="single splits", **look))
+        style: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
+        style |= {"customdata": _hover_values(split_rows, "lam", "split"), "hover": hover}
+        traces.append(dots(split_rows["x"], split_rows["y"], name="single splits", **style))
     return traces
 
 
@@ -328,16 +328,16 @@ def _other_prices(
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
         else:
             (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
-        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
-        inside = rows[rows["y"].between(*axes[1])]
+        style: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
+        rows_in_view = rows[rows["y"].between(*axes[1])]
         if len(rows) > 1:
             strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
-            look |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
-            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **look)
-            rows = inside if len(inside) else rows
+            style |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
+            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **style)
+            rows = rows_in_view if len(rows_in_view) else rows
         else:
             hover = f"<b>{title}</b><br>{_VALUES}"
-            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **style)
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
         error_note = f": {with_unit(number(row['y']), unit)}" if arrow else ""
@@ -349,8 +349,8 @@ def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
     """Return a large dot for a marked point, hollow if the mark is hollow."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
-    look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
-    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
+    style: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
+    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **style)
 
 
 def _labels_of_front(

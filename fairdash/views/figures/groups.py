@@ -247,7 +247,7 @@ def _heights(curve: pd.DataFrame, scale: float) -> Array:
 
 
 def transfers_figure(
-    moved: pd.DataFrame,
+    transfers: pd.DataFrame,
     *,
     groups: Sequence[str],
     are_cells: bool = False,
@@ -262,7 +262,7 @@ def transfers_figure(
 
     Parameters
     ----------
-    moved
+    transfers
         Result of :func:`fairdash.evaluation.transfers_by_group`.
     groups, are_cells
         Names of the groups, and whether the groups are combinations of attributes, which the axis shows as
@@ -278,8 +278,8 @@ def transfers_figure(
     y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
-    group_names = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
-    positions, heads = np.arange(len(moved)), moved["per_head"]
+    names = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
+    positions, heads = np.arange(len(transfers)), transfers["per_head"]
     largest = float(heads.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
     figure.add_bar(
@@ -291,7 +291,7 @@ def transfers_figure(
         textfont={"color": theme.text},
         cliponaxis=False,
         name=f"{b_name} against {a_name}",
-        customdata=np.column_stack([group_names, moved[["before", "after", "total", "n"]].astype(object)]),
+        customdata=np.column_stack([names, transfers[["before", "after", "total", "n"]].astype(object)]),
         hovertemplate=(
             f"<b>%{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"

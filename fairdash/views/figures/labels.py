@@ -161,8 +161,8 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     offsets = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
     arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
     veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
-    look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
-    return note(words, x=label.x, y=label.y, **look) | offsets | arrow | veil
+    style: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
+    return note(words, x=label.x, y=label.y, **style) | offsets | arrow | veil
 
 
 #: Possible positions: offset of the label's anchor from the point, and which side and edge of the label are
@@ -179,8 +179,8 @@ _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
     (0, -9, "center", "top"),
     (-9, 0, "right", "middle"),
     *(
-        (dx, side * up, xanchor, "bottom" if side > 0 else "top")
-        for up in _UP
+        (dx, side * distance, xanchor, "bottom" if side > 0 else "top")
+        for distance in _UP
         for side in (1, -1)
         for dx, xanchor in _SIDES
     ),
@@ -202,8 +202,8 @@ def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
     a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
     dx, dy = _DX[j, 0], _DY[j, 0]
     is_right = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
-    between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
-    return (is_right & between).any(axis=1) & _LEADS
+    crosses_up = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
+    return (is_right & crosses_up).any(axis=1) & _LEADS
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
@@ -228,8 +228,8 @@ def _costs(edges: Edges, occupied: Sequence[Box], points: Array) -> Array:
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
     x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
-    within = (y > bottom - _GAP) & (y < top + _GAP)
-    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
+    in_height = (y > bottom - _GAP) & (y < top + _GAP)
+    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & in_height).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
     cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
     return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in occupied), np.zeros((1, 1))).max(

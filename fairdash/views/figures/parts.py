@@ -92,8 +92,8 @@ def dots(
     **options: Any,
 ) -> Values:
     """Return points without a line; `marker` has plotly's options; :func:`line` explains other parameters."""
-    look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
-    trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
+    style = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
+    trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": style}
     return trace | said(hover) | options
 
 
@@ -104,16 +104,16 @@ def said(hover: str | None) -> Values:
     return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
 
 
-def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
+def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **style: Any) -> Values:
     """Return error bars for plotly's error_x or error_y; `below` has the lower lengths if these differ."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
-    return {"type": "data", "array": array, "color": colour} | sides | look
+    return {"type": "data", "array": array, "color": colour} | sides | style
 
 
-def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
+def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **style: Any) -> Values:
     """Return error bars around points, from the lower to the upper limits."""
     value, low, high = (np.asarray(numbers, dtype=float) for numbers in (value, low, high))
-    return errors(high - value, below=value - low, colour=colour, **look)
+    return errors(high - value, below=value - low, colour=colour, **style)
 
 
 def band(

@@ -72,9 +72,9 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
         _add_axes(axes, layout, positions)
         if turned:
             axes.tick_params("x", rotation=90)
-        out = io.BytesIO()
-        FigureCanvasSVG(canvas).print_svg(out, metadata={"Date": None, "Creator": None})
-    return out.getvalue()
+        buffer = io.BytesIO()
+        FigureCanvasSVG(canvas).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
 
 
 def _turned_height(names: Sequence[str]) -> int:
@@ -113,18 +113,18 @@ def _draw_trace(axes: Axes, trace: dict[str, Any], positions: dict[str, int]) ->
         label = None
     if "markers" in mode:
         size = (np.asarray(marker["size"]) * _POINTS / _PIXELS) ** 2
-        look: dict[str, Any] = {"color": _colour(marker["color"])} if "colorscale" not in marker else {}
-        if not look:
+        style: dict[str, Any] = {"color": _colour(marker["color"])} if "colorscale" not in marker else {}
+        if not style:
             from matplotlib.colors import LinearSegmentedColormap
 
             shades = [(at, _colour(colour)) for at, colour in marker["colorscale"]]
-            look = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
-            look |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
+            style = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
+            style |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
         edge = marker.get("line", {})
         if edge and marker.get("symbol") != "x":
-            look |= {"edgecolors": _colour(edge["color"]), "linewidths": edge["width"]}
+            style |= {"edgecolors": _colour(edge["color"]), "linewidths": edge["width"]}
         symbol = _MARKERS.get(marker.get("symbol", ""), "o")
-        axes.scatter(x, y, s=size, marker=symbol, label=label, zorder=3, **look)
+        axes.scatter(x, y, s=size, marker=symbol, label=label, zorder=3, **style)
         _draw_bars(axes, trace, x, y)
 
 
@@ -134,12 +134,14 @@ def _draw_bars(axes: Axes, trace: dict[str, Any], x: Any, y: Any) -> None:
         if bars is not None:
             above = np.asarray(bars["array"], dtype=float)
             sides: Any = np.abs([np.asarray(bars.get("arrayminus", above), dtype=float), above])
-            look: dict[str, Any] = {f"{name}err": sides, "ecolor": _colour(bars["color"]), "elinewidth": 1}
-            axes.errorbar(x, y, fmt="none", **look)
+            style: dict[str, Any] = {f"{name}err": sides, "ecolor": _colour(bars["color"]), "elinewidth": 1}
+            axes.errorbar(x, y, fmt="none", **style)
 
 
 def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
-    right, up = ("domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref"))
+    right, y_is_relative = (
+        "domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref")
+    )
     if shape["type"] == "rect":
         axes.axhspan(shape["y0"], shape["y1"], color=_colour(shape["fillcolor"]), linewidth=0, zorder=0)
         label = shape.get("label", {})
@@ -151,12 +153,12 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
                 va="bottom", fontsize=8, color=_colour(label["font"]["color"]),
             )  # fmt: skip
         return
-    look = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
-    look["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
+    style = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
+    style["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
     if right:
-        axes.axhline(shape["y0"], **look)
-    elif up:
-        axes.axvline(shape["x0"], **look)
+        axes.axhline(shape["y0"], **style)
+    elif y_is_relative:
+        axes.axvline(shape["x0"], **style)
 
 
 def _add_axes(axes: Axes, layout: dict[str, Any], positions: dict[str, int]) -> None:

@@ -116,8 +116,8 @@ class Comparison:
 
     def groups_called(self, table: pd.DataFrame) -> list[str]:
         """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
-        cells, ends = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
-        return [cells[int(low)] if cells else span(low, high) for low, high in ends]
+        cells, limits = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
+        return [cells[int(low)] if cells else span(low, high) for low, high in limits]
 
     @cached_property
     def classes_called(self) -> str:
@@ -244,8 +244,8 @@ class Comparison:
         points_of_method = trained_points(front.rows(self.measure), standard_of=method)
         lams = points_of_method.loc[points_of_method["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
-        within = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
-        return next((point for point in within if not self.has_link(point)), None)
+        independent_points = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
+        return next((point for point in independent_points if not self.has_link(point)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
         """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the mean."""
@@ -357,7 +357,7 @@ class Comparison:
                     self.sensitive: self.s[self.result.splits[j].test],
                     self.target: self.result.target[self.result.splits[j].test],
                 }
-                | {name: found[j][self.result.splits[j].test] for name, found in names.items()}
+                | {name: prices[j][self.result.splits[j].test] for name, prices in names.items()}
             )
             for j in sorted(a.keys() & b.keys())
         ]
@@ -372,5 +372,5 @@ class Comparison:
         blend = self.curve_point(self.b)
         if blend.is_trained:
             return False
-        ends = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
-        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in ends)
+        models_of_blend = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
+        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in models_of_blend)

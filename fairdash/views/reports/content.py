@@ -99,9 +99,9 @@ def summary(comparison: Comparison) -> list[str]:
         f"{comparison.shown(comparison.front.error, comparison.a)} for {named(comparison.a)}, "
         f"{comparison.shown(comparison.front.error, comparison.b)} at {comparison.called(comparison.b)}."
     )
-    moved = with_unit(number(comparison.mean_change), comparison.unit)
+    change_text = with_unit(number(comparison.mean_change), comparison.unit)
     parts.append(
-        f"Predictions change by {moved} on average. {sentences.who_pays(comparison)} "
+        f"Predictions change by {change_text} on average. {sentences.who_pays(comparison)} "
         f"{sentences.level(comparison)}"
     )
     if not comparison.b.is_standard:
@@ -122,20 +122,20 @@ def of_points(comparison: Comparison) -> list[str]:
 
 def limits_of_comparison(comparison: Comparison) -> list[str]:
     """List the limits of the results, as far as these limits follow from the numbers of this comparison."""
-    seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
+    objective, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
     if np.isfinite(comparison.verdict_p(point)):
         blind += ", and the joint test of several measures misses weak links"
     sentences = {
-        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} "
+        f"The {objective.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} "
         f"test rows, values of {symbol} below {number(comparison.edge(point))} do not indicate a "
         f"link, but {blind}.": True,
         "No result applies to a single person. All results are averages or distributions of groups.": True,
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
         "The run had one split. Another random split would give different numbers.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
-        f"for {seen.title.lower()} would give different results.": (
+        f"for {objective.title.lower()} would give different results.": (
             comparison.objective != comparison.plan.objective
         ),
         f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would have "
@@ -270,11 +270,11 @@ def limits(comparison: Comparison) -> list[str]:
 def blended(comparison: Comparison, point: ModelKey) -> str:
     """Describe a blend by the weights of its two trained models."""
     blend = comparison.curve_point(point)
-    rest = "the standard model" if blend.low == 0 else f"the model at λ = {blend.low:g}"
+    model_text = "the standard model" if blend.low == 0 else f"the model at λ = {blend.low:g}"
     share = percent(blend.share, decimals=0)
     return (
         f"a blend, {share} of the model at λ = {blend.high:g} and {percent(1 - blend.share, decimals=0)} "
-        f"of {rest}"
+        f"of {model_text}"
     )
 
 

@@ -60,8 +60,8 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
     """Return the error of the barycentre at full strength; :data:`UNKNOWN` if it is not in `references`."""
-    whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
-    return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
+    rows = of_measure(references, error).query(WHOLE_BARYCENTRE)
+    return (float(rows["value"].iloc[0]), float(rows["se"].iloc[0])) if len(rows) else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +249,8 @@ class Front:
                 stops = rows[is_middle] if is_middle.any() else rows
                 return float(stops["lam"].loc[(removed[stops.index] - 0.5).abs().idxmin()])
         stops = self.rows(measure)
-        trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
-        return float(trained.sort_values().iloc[len(trained) // 2])
+        trained_lams = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
+        return float(trained_lams.sort_values().iloc[len(trained_lams) // 2])
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
@@ -394,8 +394,8 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
-        every = (front.rows(name) for name in (front.error, measure))
-        rows, values = (trained_points(table, standard_of=front.methods[0]) for table in every)
+        row_tables = (front.rows(name) for name in (front.error, measure))
+        rows, values = (trained_points(table, standard_of=front.methods[0]) for table in row_tables)
         points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(

@@ -68,9 +68,9 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
     """Return each data set's row with the smallest error at half the gap; omit methods that need s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
-    half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
-    half = half[half["linked"] & half["comparable"].notna() & half["has_all_splits"]]
-    return half.loc[half.groupby("data", sort=False)["comparable"].idxmin()]
+    rows = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
+    rows = rows[rows["linked"] & rows["comparable"].notna() & rows["has_all_splits"]]
+    return rows.loc[rows.groupby("data", sort=False)["comparable"].idxmin()]
 
 
 def summary(table: pd.DataFrame) -> list[str]:

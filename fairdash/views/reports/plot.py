@@ -84,11 +84,11 @@ def front(
     if is_joint and (frames[result.objective]["column"] == first).any():
         paths, baselines = (_of_all_columns(table, first) for table in (result.paths, result.baselines))
         extended = replace(result, frames=frames, paths=paths, baselines=baselines)
-        seen = _compared(extended, method, 0.0, None)
-        seen_front = replace(seen.front, sensitive="the sensitive attribute")
+        objective = _compared(extended, method, 0.0, None)
+        seen_front = replace(objective.front, sensitive="the sensitive attribute")
     else:
-        seen = _compared(result, method, 0.0, sensitive)
-        seen_front = seen.front
+        objective = _compared(result, method, 0.0, sensitive)
+        seen_front = objective.front
     prices = seen_front.references.iloc[:0]
     if references is not None:
         test = references.figures[references.figures["part"] == "test"]
@@ -98,7 +98,7 @@ def front(
     front_drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
     measured = {id: id for id in front_drawn.measures}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
-    shown_front = replace(seen, fronts={seen.objective: front_drawn}, measure=measure)
+    shown_front = replace(objective, fronts={objective.objective: front_drawn}, measure=measure)
     return pictures.front(shown_front, theme=theme_of(dark=dark)).figure
 
 
@@ -189,8 +189,10 @@ def _compared(
     """Compare a model, by default of the first fair method, with the standard model."""
     fair = {method: method for method in result.sweep.methods if method != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
-    trained = result.members.loc[result.members["method"] == method, "lam"]
-    lams = {f"{value:g}": float(value) for value in sorted({0.0, *trained} if lam == 0 else {*trained})}
+    trained_lams = result.members.loc[result.members["method"] == method, "lam"]
+    lams = {
+        f"{value:g}": float(value) for value in sorted({0.0, *trained_lams} if lam == 0 else {*trained_lams})
+    }
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
         # A sweep with only the standard model has no slider positions, so the standard model is made the only

@@ -54,7 +54,7 @@ def render_report(
     bytes
         HTML document in UTF-8 of about 5 MB, most of which is plotly.js.
     """
-    title, seen = f"The cost of fairness: {comparison.title}", comparison.objective_seen
+    title, objective = f"The cost of fairness: {comparison.title}", comparison.objective_seen
     sample = f"{comparison.sample}; " if comparison.sample else ""
     all_rows = "all rows, " if comparison.sample else ""
     preview = (
@@ -69,7 +69,7 @@ def render_report(
             "small",
         ),
         *(Text(sentence, "answer") for sentence in content.summary(comparison)),
-        Text(f"{' '.join(content.of_points(comparison))} {seen.title}: {seen.meaning}", "small"),
+        Text(f"{' '.join(content.of_points(comparison))} {objective.title}: {objective.meaning}", "small"),
         *([preview] if is_preview else []),
         *(f"Note: {note}" for note in comparison.result.notes),
         *findings(comparison, openings),

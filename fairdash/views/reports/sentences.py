@@ -94,9 +94,9 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # Networks and tariffs both reach every dependence from `lowest` to `most`.
-    most, lowest = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
-    centre = (most + lowest) / 2
+    # Networks and tariffs both reach every dependence from `lowest` to `highest`.
+    highest, lowest = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
+    centre = (highest + lowest) / 2
     lam = float((on_validation - centre).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
     point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
@@ -244,28 +244,32 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
         error_before, after = (comparison.mean("rmse", point) for point in (a, b))
         return error_change(error_before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     error_before, after = (comparison.mean(front.error, point) for point in (a, b))
-    old, new = (f"{number(100 * share)} %" for share in (error_before, after))
+    share_before, new = (f"{number(100 * share)} %" for share in (error_before, after))
     of_that = "of the deviance of predicting the average"
-    if old == new:
+    if share_before == new:
         return f"the deviance stays at {new} {of_that}"
-    return f"the deviance {'grows' if after > error_before else 'falls'} from {old} to {new} {of_that}"
+    verb = "grows" if after > error_before else "falls"
+    return f"the deviance {verb} from {share_before} to {new} {of_that}"
 
 
 def who_pays(comparison: Comparison) -> str:
     """Name the group whose predictions rise most from A to B, and the group whose predictions fall most."""
     if comparison.is_of_one_point:
         return ""
-    moved = comparison.moved
+    transfers = comparison.moved
     # A change counts as none if it is small relative to the average prediction of A.
-    little = NO_CHANGE * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
-    per_head = moved["per_head"].to_numpy()
-    up, down = int(per_head.argmax()), int(per_head.argmin())
-    groups = comparison.groups_called(moved)
+    little = NO_CHANGE * abs((transfers["before"] * transfers["heads"]).sum() / transfers["heads"].sum())
+    per_head = transfers["per_head"].to_numpy()
+    top, down = int(per_head.argmax()), int(per_head.argmin())
+    groups = comparison.groups_called(transfers)
     noun = "" if comparison.front.cells_called else f"{comparison.values_called} "
     parts = [
         f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {noun}{groups[k]}"
-        for verb, k, moves in (("rise", up, per_head[up] > little), ("fall", down, per_head[down] < -little))
-        if moves and len(moved) > 1
+        for verb, k, moves in (
+            ("rise", top, per_head[top] > little),
+            ("fall", down, per_head[down] < -little),
+        )
+        if moves and len(transfers) > 1
     ]
     return f"Predictions {' and '.join(parts)}." if parts else ""
 
@@ -277,13 +281,13 @@ def named(point: ModelKey) -> str:
 
 def level(comparison: Comparison) -> str:
     """Return a sentence on how the sum of all predictions changes from A to B."""
-    moved = comparison.moved
-    total, total_before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
+    transfers = comparison.moved
+    total, total_before = transfers["total"].sum(), (transfers["before"] * transfers["heads"]).sum()
     if abs(total) < NO_CHANGE * abs(total_before):
         return "The sum of all predictions hardly changes."
     return (
         f"The sum of all predictions changes by {signed(total / total_before * 100)} %: "
-        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
+        f"{with_unit(signed(total / transfers['heads'].sum()), comparison.unit)} per head."
     )
 
 
@@ -414,11 +418,11 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
     """Return a report's paragraphs on the holdout rows; [] if the run has no holdout."""
-    aside = comparison.result.set_aside
-    if aside is None:
+    holdout = comparison.result.set_aside
+    if holdout is None:
         return []
     if not openings:
-        return [not_opened(len(aside.rows))]
+        return [not_opened(len(holdout.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
         paragraphs.append("Nobody has tested the point of this report on these rows.")

@@ -59,15 +59,15 @@ def stops_of(comparison: Comparison) -> Stops:
     stops = points_of_plan(comparison.plan, method)
     points = tuple(stop if stop.lam in stored else ModelKey(method, 0.0) for stop in stops)
     profiles: list[Array] = []
-    moved: list[float] = []
-    for (low, high), between in groupby(points, key=lambda stop: (stop.low, stop.high)):
-        shares = np.array([stop.share for stop in between])
+    positions: list[float] = []
+    for (low, high), stops_between in groupby(points, key=lambda stop: (stop.low, stop.high)):
+        shares = np.array([stop.share for stop in stops_between])
         blends = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
         profiles.extend(np.stack(blends[:3], axis=1))
-        moved.extend(blends[3])
+        positions.extend(blends[3])
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
-        for point, change in zip(points, moved, strict=True)
+        for point, change in zip(points, positions, strict=True)
     ]
     mean, below, above = np.stack(profiles, axis=1)
     return Stops(
@@ -85,11 +85,12 @@ def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return means and limits of blends of two models, (P, G) each, and their mean change from A, (P,)."""
-    result, seen = comparison.result, comparison.objective_seen
+    result, objective = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(point) for point in (low, high, comparison.a))
     common_splits = [j for j in of_low if j in of_high]
     first, last = (
-        seen.audit(np.stack([part[j] for j in common_splits]), result.target) for part in (of_low, of_high)
+        objective.audit(np.stack([part[j] for j in common_splits]), result.target)
+        for part in (of_low, of_high)
     )
     splits, groups = [result.splits[j] for j in common_splits], comparison.front.groups
     profiles = blended_profiles(
@@ -109,7 +110,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
 
     `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
-    moved = comparison.mean_change if mean_change is None else mean_change
+    mean_shift = comparison.mean_change if mean_change is None else mean_change
     short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
     entry = REGISTRY[comparison.measure]
     return (
@@ -136,7 +137,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
         ),
         (
             "Average change in prediction",
-            with_unit(number(moved), comparison.unit),
+            with_unit(number(mean_shift), comparison.unit),
             "target's standard deviation: "
             f"{with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
             "Mean absolute difference between the two models' predictions for a row. For comparison, the "
@@ -171,7 +172,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     """
     profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
     spec, of_profile = _moving_profile(comparison, stops, profile.figure)
-    seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
+    objective, lams = comparison.objective_seen, {0.0, *comparison.plan.lams}
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **move} for move in of_profile]
@@ -189,7 +190,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             "position between ticks is a blend, which averages the predictions of two trained "
             "models; blends are evaluated in the same way.",
             "stops": list(stops.lams),
-            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{value:g}" == lam for value in trained)],
+            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{value:g}" == lam for value in lams)],
             "at": at,
         },
         "figures": figures,
@@ -204,7 +205,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             for k, (title, _, _, meaning) in enumerate(four_numbers(comparison))
         ],
         "table": {
-            "title": f"Average {seen.audited} as a table",
+            "title": f"Average {objective.audited} as a table",
             "head": [comparison.sensitive_called, comparison.called(comparison.a)],
             "rows": [
                 [group, number(mean)]
@@ -255,9 +256,9 @@ def moving_lines(
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), further_values])
-    lowest, most = float(np.nanmin(everything)), float(np.nanmax(everything))
-    room = 0.06 * (most - lowest) or 0.5
-    spec["layout"]["yaxis"]["range"] = [lowest - room, most + room]
+    lowest, highest = float(np.nanmin(everything)), float(np.nanmax(everything))
+    room = 0.06 * (highest - lowest) or 0.5
+    spec["layout"]["yaxis"]["range"] = [lowest - room, highest + room]
     texts = [f"<b>{escaped(name)}</b>" for name in names]
     note = len(spec["layout"]["annotations"]) - 1
     return spec, [

@@ -188,7 +188,7 @@ def moved(comparison: Comparison) -> Table:
     count, total = table["heads"].sum(), table["total"].sum()
     mean = (table["before"] * table["heads"]).sum() / count
     change = total / count
-    whole = pd.Series(
+    total_row = pd.Series(
         {"heads": count, "before": mean, "after": mean + change, "per_head": change, "total": total}
     )
     groups = zip(comparison.groups_called(table), (row for _, row in table.iterrows()), strict=True)
@@ -198,9 +198,9 @@ def moved(comparison: Comparison) -> Table:
         [
             name,
             number(row["heads"]),
-            *(with_unit(written(row[column]), comparison.unit) for column, written in formats.items()),
+            *(with_unit(formatter(row[column]), comparison.unit) for column, formatter in formats.items()),
         ]
-        for name, row in [*groups, ("all", whole)]
+        for name, row in [*groups, ("all", total_row)]
     ]
     averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
     heads = "Exposure" if weighted else "Test rows"
@@ -223,8 +223,8 @@ def profile(comparison: Comparison, objective: str) -> Table:
     for k, (_, first) in enumerate(tables[0].iterrows()):
         cells = []
         for row in (table.iloc[k] for table in tables):
-            mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
-            cells.append(f"{mean} ({' to '.join(ends)})")
+            mean, *limits = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
+            cells.append(f"{mean} ({' to '.join(limits)})")
         rows.append([groups[k], number(first["n"]), *cells])
     return Table.of_rows(
         f"Average {seen.audited} by group{_in_unit(comparison)}",
@@ -276,14 +276,14 @@ def features(comparison: Comparison) -> Table:
     assert reliance is not None
     assert importance is not None
     merged = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
-    most = merged[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
+    largest_moves = merged[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
     rows = [
         [
             str(row["feature"]),
             *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
             *(signed(row[f"{point}_error"]) for point in "ab"),
         ]
-        for _, row in merged.loc[most].iterrows()
+        for _, row in merged.loc[largest_moves].iterrows()
     ]
     names = (named(comparison.a), named(comparison.b))
     return Table.of_rows(

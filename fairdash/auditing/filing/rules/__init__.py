@@ -62,11 +62,11 @@ def with_abilities(text: str) -> str:
     'It compares prices. Question 10 compares a second price in your table with this price.'
     """
 
-    def sentence(found: re.Match[str]) -> str:
-        table, does = ABILITIES[found[1]]
+    def sentence(match: re.Match[str]) -> str:
+        table, does = ABILITIES[match[1]]
         numbers = [number for number, each in QUESTIONS.items() if table in each.tables]
         if not numbers:
-            raise LookupError(f"no question has the table {table!r}, which the ability {found[1]!r} names")
+            raise LookupError(f"no question has the table {table!r}, which the ability {match[1]!r} names")
         return f"Question {numbers[0]} {does}."
 
     return re.sub(r"\{(\w+)\}", sentence, text)
