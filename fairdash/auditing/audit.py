@@ -236,15 +236,15 @@ def carry_out(
     columns = plan.columns
     parts, n_done = (len(columns.each) + len(columns.crossings)) * (2 if has_second_price else 1), 0
 
-    def tell(message: str, share: float) -> None:
+    def report(message: str, share: float) -> None:
         if progress is not None:
             progress(message, (n_done + share) / parts)
 
-    tell("Reading the rows", 0.0)
+    report("Reading the rows", 0.0)
     unfiltered_frame = frame
     frame, frame_notes = plain_frame(frame, keep=columns.named, sensitive=(columns.sensitive, *columns.also))
     frame, sample_note = _sample_rows(frame, plan)
-    audited_data = data_of(frame, plan, tell=tell, notes=(*on_model, *sample_note, *frame_notes))
+    audited_data = data_of(frame, plan, tell=report, notes=(*on_model, *sample_note, *frame_notes))
     firsts, seconds = [], []
     for data in audited_data:
         pair = data.on("candidate") if has_second_price else data
@@ -267,12 +267,12 @@ def carry_out(
     is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
-        tell_step = partial(tell, "Changing one input of the model at a time", 0.0)
+        tell_step = partial(report, "Changing one input of the model at a time", 0.0)
         inputs = getattr(pricing, "columns", model_columns)
         result = ask_model(
             result, unfiltered_frame, pricing, columns=inputs, customer=customer, tell=tell_step
         )
-    tell("Done", 0.0)
+    report("Done", 0.0)
     return result
 
 

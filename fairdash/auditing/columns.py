@@ -116,16 +116,16 @@ def without_leaks(
     price is left out, and so is a column of policy numbers. The notes name the features that reveal the
     outcome or a price and, if the user named no group, the column of policy numbers.
     """
-    kept, notes = [name for name in names if name != columns.coverage], []
+    kept_names, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
-        kept = [name for name in kept if name != policies.column]
+        kept_names = [name for name in kept_names if name != policies.column]
         notes.append(f"fairdash counts each row as independent. {policies.advice}")
     for role, role_in_words in _ROLES_TO_HIDE.items():
         if (total := getattr(columns, role)) is None:
             continue
         find = certain_leaks if role == "outcome" else parts_of
-        leaks = find(frame, total, kept, exposure=columns.exposure)
-        kept = [name for name in kept if name not in leaks]
+        leaks = find(frame, total, kept_names, exposure=columns.exposure)
+        kept_names = [name for name in kept_names if name not in leaks]
         for leaking, reason in by_sentence(leaks):
             is_single = len(leaking) == 1
             subject = f"The feature “{leaking[0]}” gives" if is_single else f"{len(leaking)} features give"
@@ -135,7 +135,7 @@ def without_leaks(
             action = action.replace("them", "it").replace("they are", "it is") if is_single else action
             reason = reason.replace("the target", "the outcome")
             notes.append(f"{subject} the {role_in_words} away: {reason}. fairdash {action}.")
-    columns_used = {*kept, columns.coverage} if columns.features is None else names
+    columns_used = {*kept_names, columns.coverage} if columns.features is None else names
     return tuple(name for name in names if name in columns_used), notes
 
 
@@ -156,15 +156,15 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         infinite = "numbers that are infinite", "Correct these cells or empty them."
         below = "an exposure below zero", "Correct these cells or leave the rows out."
         large = "its numbers are too large to compute with", "Express the column in a larger unit."
-        for wrong, (problem, hint) in (
+        for mask, (problem, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
             (np.isfinite(values) & (np.abs(values) > MAX_MAGNITUDE**0.5), large),
         ):
-            if wrong.any():
-                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
+            if mask.any():
+                lines = (np.flatnonzero(mask)[:5] + FIRST_LINE).tolist()
                 problems.append(
-                    Problem(what=problem, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
+                    Problem(what=problem, hint=hint, column=name, lines=lines, count=int(mask.sum()))
                 )
     if problems:
         raise DataError(*problems)
@@ -222,8 +222,8 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     start, end = _shared_prefix_length(columns), _shared_prefix_length([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
     # Names may share first letters by chance, so the common prefix must end at a separator.
-    cut = columns[0][:start]
-    return columns if not all(short_names) or cut[-1:].isalnum() else short_names
+    text_part = columns[0][:start]
+    return columns if not all(short_names) or text_part[-1:].isalnum() else short_names
 
 
 def _shared_prefix_length(names: Sequence[str]) -> int:
@@ -270,16 +270,16 @@ def probabilities_of(
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
     p = _as_shares(p, rows, few(chosen), notes)
-    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _sum_tolerance(p)))
-    if wrong.any():
+    has_error = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _sum_tolerance(p)))
+    if has_error.any():
         raise DataError(
             Problem(
                 what=f"rows in which {few(chosen)} are below 0 or don't add up to 1 (within {OFF_ONE:g})",
                 hint="Name the columns of all classes as shares of 1, and correct these rows or leave "
                 "them out.",
                 column="probabilities",
-                lines=(np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist(),
-                count=int(wrong.sum()),
+                lines=(np.flatnonzero(has_error)[:5] + FIRST_LINE).tolist(),
+                count=int(has_error.sum()),
             )
         )
     p, names = p[rows], class_names(chosen)

@@ -119,10 +119,10 @@ def basis_of(table: AuditTable) -> Basis:
         core = _levels(table, is_not_tail, values)
     else:
         core = _spline(s, weight, is_not_tail, knots=_knots(table.n_units))
-    rows, points, penalty, at, kind, straight_line = core
+    rows, points, penalty, at_points, kind, straight_line = core
     steps = np.zeros_like(penalty)
     total = weight.sum()
-    share = np.cumsum(weight)[np.searchsorted(s, at, side="right") - 1] / total
+    share = np.cumsum(weight)[np.searchsorted(s, at_points, side="right") - 1] / total
     tails = np.array([weight[s < low].sum(), weight[s <= high].sum()]) / total
     for name, tail, where in (("below", s < low, tails[0]), ("above", s > high, tails[1])):
         if not tail.any():
@@ -139,10 +139,10 @@ def basis_of(table: AuditTable) -> Basis:
         if len(np.unique(table.units[tail])) < MIN_SHOWN:
             continue  # too few rows to show; the tail's coefficient keeps these rows from affecting the curve
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
-        at = np.append(at, mean)
+        at_points = np.append(at_points, mean)
         share, kind = np.append(share, where), (*kind, name)
     return Basis(
-        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=tails,
+        rows=rows, points=points, penalty=penalty, steps=steps, at=at_points, share=share, kind=kind, ends=tails,
         table=table,
     )  # fmt: skip
 

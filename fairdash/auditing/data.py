@@ -364,9 +364,9 @@ def data_of(
     attributes = []
     for table in tables:
         is_first = table is tables[0]
-        noted = (*notes, *table.notes, *(crossing_notes if is_first else ()))
+        all_notes = (*notes, *table.notes, *(crossing_notes if is_first else ()))
         data = AuditData(
-            table=replace(table.on(()), notes=noted), frame=frame, plan=replace(plan, columns=table.columns),
+            table=replace(table.on(()), notes=all_notes), frame=frame, plan=replace(plan, columns=table.columns),
             tell=tell, crossings=crossings if is_first else (), is_first=is_first,
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
@@ -405,8 +405,8 @@ def _data_of_crossings(
             data = AuditData(
                 table=table, frame=extended, plan=restricted, tell=tell, cells=cells, is_first=False
             )
-            remark = _note_on_small_cells(data)
-            notes = (*table.notes, *filter(None, (cells.note, remark)))
+            cell_note = _note_on_small_cells(data)
+            notes = (*table.notes, *filter(None, (cells.note, cell_note)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
             # This access raises an error if the primary criterion has too few rows or cells.
             _ = data.on(*_primary_roles(plan)).basis

@@ -210,7 +210,7 @@ class AuditResult(Findings):
         Returns
         -------
         AuditResult
-            This result with :attr:`since` and two more tables (see
+            This result with :attr:`drift` and two more tables (see
             :func:`fairdash.auditing.result.drift_since`).
 
         Raises
@@ -224,8 +224,8 @@ class AuditResult(Findings):
             other_evidence, content = other, other.files()[CONTENT]
         else:
             other_evidence, content = self.load(other), _content_in(Path(other))
-        since, tables = drift_since(self, other_evidence, sha256=sha256(content))
-        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
+        drift, tables = drift_since(self, other_evidence, sha256=sha256(content))
+        return replace(self, since=drift, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write ``audit.json`` and one CSV per table to a folder, or the complete evidence to a ``.zip``.

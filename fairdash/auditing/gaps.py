@@ -215,9 +215,9 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
     """Return how often each bootstrap sample contains each group, (draws, G)."""
-    picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
-    picked += groups * np.arange(_DRAWS)[:, None]
-    counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
+    sampled = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
+    sampled += groups * np.arange(_DRAWS)[:, None]
+    counts = np.bincount(sampled.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
     counts.setflags(write=False)
     return counts
 
@@ -270,11 +270,11 @@ class _Pairs:
         difference, error = np.concatenate([self.difference, -self.difference]), np.tile(self.error, 2)
         limit = 0.0
         while True:
-            max_error, relevant = self._relevant_errors(limit, level)
-            if not relevant.any():
+            max_error, errors_used = self._relevant_errors(limit, level)
+            if not errors_used.any():
                 return limit
             quantile = np.quantile(max_error, 1 - level * (1 - _SCREENED))
-            new_limit = float((difference - quantile * error)[relevant].max())
+            new_limit = float((difference - quantile * error)[errors_used].max())
             if new_limit <= limit * (1 + 1e-9) + 1e-300:
                 return limit
             limit = new_limit
@@ -288,13 +288,14 @@ class _Pairs:
         excess = excess / np.tile(self.error, 2)
 
         def is_above(level: float) -> bool:
-            max_error, relevant = self._relevant_errors(delta, level)
-            if not relevant.any():
+            max_error, errors_used = self._relevant_errors(delta, level)
+            if not errors_used.any():
                 return False
-            peak = float(excess[relevant].max())
+            peak = float(excess[errors_used].max())
             # By Bonferroni's inequality, the sum over pairs bounds the probability of an error in any pair.
             p_value = min(
-                _p_from_draws(max_error, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum())
+                _p_from_draws(max_error, peak),
+                float(stdtr(np.tile(self.freedom, 2)[errors_used], -peak).sum()),
             )
             return p_value <= level * (1 - _SCREENED)
 
@@ -398,5 +399,5 @@ def _in_groups(scores: Rows) -> Array:
     """
     n = scores.shape[0]
     group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS
-    summed = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
-    return np.asarray(summed.todense() if issparse(summed) else summed)
+    group_sums = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
+    return np.asarray(group_sums.todense() if issparse(group_sums) else group_sums)

@@ -115,8 +115,8 @@ class Columns:
     def named(self) -> tuple[str, ...]:
         """Every column that has a role, including features that the user named."""
         single = (self.groups, self.coverage, self.known_class)
-        multiple = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
-        return (*self.numbers().values(), *multiple, *filter(None, single))
+        extra_columns = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *extra_columns, *filter(None, single))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
@@ -125,11 +125,11 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
     The first of several sensitive attributes becomes `sensitive`, and the others become `also`. Without a
     sensitive attribute, the first column of the probabilities becomes a numeric attribute.
     """
-    first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
+    first, *others = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
-    return Columns(price=price, sensitive=first, also=tuple(also), **roles)
+    return Columns(price=price, sensitive=first, also=tuple(others), **roles)
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
@@ -408,16 +408,14 @@ class AuditPlan:
         *,
         questions: str | Sequence[int] = "all",
         reliability: float | Sequence[float] | None = None,
-        **options: Any,
+        **more: Any,
     ) -> AuditPlan:
         """Create a plan. `questions` may be ``"all"``, `reliability` may be a single number or None, and
-        `options` are the other fields."""
+        `more` are the other fields."""
         numbers = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         is_single = isinstance(reliability, int | float)
         reliabilities = (reliability,) if is_single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
-        return cls(
-            columns=columns, questions=numbers, reliability=tuple(map(float, reliabilities)), **options
-        )  # type: ignore[arg-type]
+        return cls(columns=columns, questions=numbers, reliability=tuple(map(float, reliabilities)), **more)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> set[int]:

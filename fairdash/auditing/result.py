@@ -384,8 +384,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     opening = "The curve has changed" if differs.any() else no_change
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
-    since = Drift(has_moved=bool(differs.any()), sentence=f"{opening}: {sentence}.{verdict}", sha256=sha256)
-    return since, {MOVED: values, MOVED_CURVE: curve}
+    drift = Drift(has_moved=bool(differs.any()), sentence=f"{opening}: {sentence}.{verdict}", sha256=sha256)
+    return drift, {MOVED: values, MOVED_CURVE: curve}
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
@@ -421,18 +421,18 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     keys = ["value", "low", "high"]
     merged = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
     merged = merged.dropna(subset=[*keys, *(f"{key}_before" for key in keys)]).reset_index(drop=True)
-    value, low, high, was, was_low, was_high = (
+    value, low, high, value_before, was_low, was_high = (
         merged[f"{key}{which}"] for which in ("", "_before") for key in keys
     )
-    change = value - was
+    change = value - value_before
     columns = {
         "what": merged["what"],
-        "before": was,
+        "before": value_before,
         "now": value,
         "difference": change,
         # Each limit of a change combines the lower side of one interval with the upper side of the other.
-        "ci_low": change - np.hypot(value - low, was_high - was),
-        "ci_high": change + np.hypot(high - value, was - was_low),
+        "ci_low": change - np.hypot(value - low, was_high - value_before),
+        "ci_high": change + np.hypot(high - value, value_before - was_low),
         "verdict_before": merged["verdict_before"],
         "verdict_now": merged["verdict"],
     }

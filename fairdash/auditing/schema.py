@@ -164,10 +164,10 @@ def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
     tables = {name: read_records(records, TABLES[name]) for name, records in rows.items()}
     figures = tables["figures"]
-    judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
+    gap_measures = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and stored.plan.criterion in judged, "the audit lacks a verdict, or has one twice")
-    require(judged <= CRITERIA.keys(), "the audit has an unknown criterion")
+    require(is_once and stored.plan.criterion in gap_measures, "the audit lacks a verdict, or has one twice")
+    require(gap_measures <= CRITERIA.keys(), "the audit has an unknown criterion")
     require(len(tables["curve"]) > 1, "the audit's curve has no points")
     return tables
 
@@ -184,9 +184,9 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json, or raise ValueError or FairdashError if its content is invalid or inconsistent."""
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [part.plan.columns.sensitive for part in content_read.others]
-    judged = set(names[len(columns.also) :])
+    audited_names = set(names[len(columns.also) :])
     # A crossing may be missing, because some crossings have too few rows for a verdict.
-    crossings = [name for crossing in columns.crossings if (name := crossing_name(crossing)) in judged]
+    crossings = [name for crossing in columns.crossings if (name := crossing_name(crossing)) in audited_names]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
     for result in (content_read, *content_read.others):
         _check(result)

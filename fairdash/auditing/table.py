@@ -440,11 +440,11 @@ def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Arr
     Although outcomes may decide the order of rows with equal keys, the random numbers are independent of
     outcomes, because each row number gives a new random number.
     """
-    mixed = keys ^ np.uint64(seed)
+    mixed_keys = keys ^ np.uint64(seed)
     if within:
         number = pd.Series(keys).groupby(keys, sort=False).cumcount().to_numpy().astype(np.uint64)
-        mixed = mixed + number * np.uint64(0x9E3779B97F4A7C15)
+        mixed_keys = mixed_keys + number * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)).astype(float) / 2.0**53
+        mixed_keys = (mixed_keys ^ (mixed_keys >> np.uint64(shift))) * np.uint64(factor)
+    mixed_keys ^= mixed_keys >> np.uint64(31)
+    return (mixed_keys >> np.uint64(11)).astype(float) / 2.0**53

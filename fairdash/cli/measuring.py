@@ -219,8 +219,8 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
 
     The measures of the library are 0 for a constant, which a reader would understand as "no link".
     """
-    counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
-    n = int(counting.sum())
+    has_weight = pd.Series(True, index=u.index) if exposure is None else exposure > 0
+    n = int(has_weight.sum())
     checks = Checks(DataError)
     # With only two rows, every measure is 1.
     checks.require(
@@ -231,7 +231,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     )
     for column in (u, v):
         checks.require(
-            n == 0 or column[counting].nunique() > 1,
+            n == 0 or column[has_weight].nunique() > 1,
             str(column.name),
             "The column has the same value in every complete row, so dependence on it is undefined",
             "Choose a column that varies.",

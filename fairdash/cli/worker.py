@@ -158,11 +158,11 @@ def _work(queue_name: str, parent: int | None) -> None:
             raise error.DBOSWorkflowCancelledError(place)
 
     # Several steps run at the same time, each in a process that has loaded the table.
-    pool = StepPool(compute_step, count=n_cores())
+    step_pool = StepPool(compute_step, count=n_cores())
 
     @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
     def step(place: str, name: str) -> list[Any]:
-        return pool.compute(place, name)
+        return step_pool.compute(place, name)
 
     DBOS(
         config=DBOSConfig(
@@ -192,7 +192,7 @@ def _work(queue_name: str, parent: int | None) -> None:
         _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
-        pool.close()
+        step_pool.close()
 
 
 def _wait_for_jobs(queue_name: str, parent: int | None) -> None:

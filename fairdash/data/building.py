@@ -252,14 +252,14 @@ class _Table(NamedTuple):
             role, missing = self.role_of_column[column], values.isna().to_numpy()
             if column in dropped:
                 cells = values.to_numpy()
-                excluded = missing | np.isinf(cells)
+                is_excluded = missing | np.isinf(cells)
                 if role == EXPOSURE:
-                    excluded |= cells <= 0
-                if excluded.any():
-                    n_excluded = counted(int(excluded.sum()), "row")
+                    is_excluded |= cells <= 0
+                if is_excluded.any():
+                    n_excluded = counted(int(is_excluded.sum()), "row")
                     notes.append(f"{n_excluded} left out, because “{column}” can't be used there.")
-                    self._note_lost_target(column, excluded, outcomes)
-                unusable |= excluded
+                    self._note_lost_target(column, is_excluded, outcomes)
+                unusable |= is_excluded
             elif drop_missing and role in (TARGET, SENSITIVE):
                 lacks_value |= missing
             if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
@@ -267,11 +267,11 @@ class _Table(NamedTuple):
                 unusable |= (values < 0).to_numpy()
         for column in self.roles.features:
             if column in dropped and kind_of(self.frame[column]) == "number":
-                excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
-                if excluded.any():
-                    n_excluded = counted(int(excluded.sum()), "row")
+                is_excluded = np.isinf(as_floats(self.frame[column]).to_numpy())
+                if is_excluded.any():
+                    n_excluded = counted(int(is_excluded.sum()), "row")
                     notes.append(f"{n_excluded} left out, because “{column}” is infinite there.")
-                unusable |= excluded
+                unusable |= is_excluded
         if lacks_value.any():
             n_missing = int(lacks_value.sum())
             notes.append(
@@ -283,9 +283,9 @@ class _Table(NamedTuple):
         """Add a note on the sum of the target in the rows that are left out because of their exposure."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
-            lost = float(np.nansum(outcomes[target].to_numpy()[out]))
-            if np.isfinite(lost) and lost:
-                self.notes.append(f"“{target}” has the sum {lost:,.6g} in these rows.")
+            lost_sum = float(np.nansum(outcomes[target].to_numpy()[out]))
+            if np.isfinite(lost_sum) and lost_sum:
+                self.notes.append(f"“{target}” has the sum {lost_sum:,.6g} in these rows.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
         """Add notes on negative amounts in the target, and on a total that is not divided by the exposure.
@@ -302,8 +302,8 @@ class _Table(NamedTuple):
             )
         if not (target < 0).any():
             return []
-        decided = (fix.kind for fix in self.fixes if fix.column == roles.target and fix.kind in OF_NEGATIVES)
-        kind = next(decided, None)
+        kinds = (fix.kind for fix in self.fixes if fix.column == roles.target and fix.kind in OF_NEGATIVES)
+        kind = next(kinds, None)
         if kind is None and roles.rate and roles.weight is not None:
             return [_negative_problem(target, outcomes[roles.weight], self.lines)]
         if roles.rate or is_total or kind is not None:

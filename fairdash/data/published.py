@@ -316,8 +316,8 @@ def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
     """
     table = pd.read_csv(io.BytesIO(content))
     frame = table.dropna().reset_index(drop=True)
-    excluded = [column for column in PLACES if column in frame]
-    features = frame.drop(columns=[*excluded, *TELLTALES, CENSUS_TARGET])
+    places = [column for column in PLACES if column in frame]
+    features = frame.drop(columns=[*places, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
     return CATALOGUE[dataset_id].dataset(
         features=features,
@@ -325,7 +325,7 @@ def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
             f"{len(table) - len(frame):,} of {len(table):,} {areas} left out, because a cell is missing.",
-            f"{len(excluded)} columns left out, as they only name or number a row ({', '.join(excluded)}).",
+            f"{len(places)} columns left out, as they only name or number a row ({', '.join(places)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",
         ),

@@ -378,10 +378,10 @@ class Estimator:
             arguments["random_state"] = self.random_state
         if pairs.groups is not None and "groups" in accepted:
             arguments["groups"] = pairs.groups
-        varying = np.flatnonzero(pairs.varying())
+        varying_pairs = np.flatnonzero(pairs.varying())
         step = max(1, _PIECE // (pairs.u.shape[1] * entry.floats_per_row))
-        for start in range(0, len(varying), step):
-            rows = varying[start : start + step]
+        for start in range(0, len(varying_pairs), step):
+            rows = varying_pairs[start : start + step]
             weight = {} if pairs.weight is None else {"sample_weight": pairs.weight[rows]}
             result[rows] = implementation(pairs.u[rows], pairs.v[rows], **weight, **arguments)
         return result
@@ -408,8 +408,8 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         raise _error("v", text, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
-    varying = Pairs(u, v).varying()
-    for pair in zip(u[varying], v[varying], strict=True):
+    varying_pairs = Pairs(u, v).varying()
+    for pair in zip(u[varying_pairs], v[varying_pairs], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
         # If there is one weighted row per combination of values, the rows are a distribution, not a sample.
         has_few_cells = counts[0] * counts[1] <= len(pair[0])
@@ -442,9 +442,11 @@ def _numbers(x: ArrayLike, name: str) -> Array:
         numbers = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise _error(name, "Not every value is a number", "Give numbers only.") from None
-    bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
-    if bad:
-        raise _error(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+    count = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
+    if count:
+        raise _error(
+            name, "Values are missing or infinite", "Leave those rows out or fill them first.", count
+        )
     return numbers
 
 

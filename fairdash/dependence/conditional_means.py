@@ -99,15 +99,15 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         raise _error("The number of rows differs from that of u", f"Give {n:,} rows, like u.")
     numbers, levels = {}, {}
     for name, column in frame.items():
-        bad = int(column.isna().sum())
+        n_invalid = int(column.isna().sum())
         is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if is_number and not bad:
-            bad = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
-        if bad:
+        if is_number and not n_invalid:
+            n_invalid = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
+        if n_invalid:
             raise _error(
                 f"Values of “{name}” are missing or infinite",
                 "Leave those rows out, or fill them first.",
-                count=bad,
+                count=n_invalid,
             )
         if column.nunique() < 2:
             continue

@@ -108,7 +108,7 @@ def fitted_functions(
     networks = _Pair(rows, settings)
     # A fifth of the rows is reserved for early stopping, so that the displayed curves do not follow noise.
     stopping = neural.parts(len(u), settings.seed)[1][:1]
-    neural.train(networks, rows.weighing(1 - stopping), settings, held=rows.weighing(stopping))
+    neural.train(networks, rows.weighing(1 - stopping), settings, stopping_rows=rows.weighing(stopping))
     result = np.empty((2, len(u)))
     with torch.no_grad():
         for output_rows, net in zip(result, networks(rows), strict=True):
@@ -177,7 +177,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(by_fold, settings), by_fold.rows(training)
-    neural.train(networks, learned, settings, held=by_fold.chosen(stopping))
+    neural.train(networks, learned, settings, stopping_rows=by_fold.chosen(stopping))
     with torch.no_grad():
         parts = []
         for net, x, x_learned in zip(

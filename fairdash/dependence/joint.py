@@ -110,8 +110,8 @@ def scaled(
     attributes are joined into one attribute.
     """
     learned = columns if rows is None else columns[:, rows]
-    varying = varies(learned, eps=eps)
-    columns, learned = columns[varying], learned[varying]
+    is_varying = varies(learned, eps=eps)
+    columns, learned = columns[is_varying], learned[is_varying]
     parts = []
     for group in attributes(learned) if len(learned) else []:
         low, size = learned[group].min(axis=1, keepdims=True), np.ptp(learned[group], axis=1).max()

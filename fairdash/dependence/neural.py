@@ -298,10 +298,10 @@ class Learner(Protocol):
         ...
 
 
-def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
+def train(learner: Learner, learned: Rows, settings: Settings, stopping_rows: Rows | None = None) -> None:
     """Maximise each member's objective by Adam, whose learning rate rises briefly and then decays to 0.
 
-    A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `held` rows, each
+    A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `stopping_rows`, each
     member ends with the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
@@ -313,10 +313,10 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     best: Tensor | None = None
     best_parameters: list[Tensor] = []
 
-    def keep_best(held: Rows) -> None:
+    def keep_best(stopping_rows: Rows) -> None:
         nonlocal best, best_parameters
         with torch.no_grad():
-            value = learner.score(held)
+            value = learner.score(stopping_rows)
             if best is None:
                 best, best_parameters = value, [tensor.detach().clone() for tensor in parameters]
                 return
@@ -326,14 +326,14 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
                 parameter.copy_(torch.where(is_better[:, None, None], new, parameter))
 
     for step in range(n_steps):
-        if held is not None and step % _STEPS_PER_CHECK == 0:
-            keep_best(held)
+        if stopping_rows is not None and step % _STEPS_PER_CHECK == 0:
+            keep_best(stopping_rows)
         rows = learned
         if count > 2 * BATCH:
             rows = learned.each(torch.randperm(count, generator=generator)[:BATCH])
         optimiser.step(learner.gradients(rows))
-    if held is not None:
-        keep_best(held)
+    if stopping_rows is not None:
+        keep_best(stopping_rows)
         with torch.no_grad():
             for new, parameter in zip(parameters, best_parameters, strict=True):
                 new.copy_(parameter)

@@ -326,12 +326,14 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
         if moves_u:
-            back = np.empty_like(piece.T)
-            for inverse, order in zip(back, orders[start : start + step], strict=True):
+            buffer = np.empty_like(piece.T)
+            for inverse, order in zip(buffer, orders[start : start + step], strict=True):
                 inverse[order] = np.arange(n)
-            back = np.ascontiguousarray(back.T)
+            buffer = np.ascontiguousarray(buffer.T)
             sums = (
-                (right.T @ _gather(moving, back, permuted)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+                (right.T @ _gather(moving, buffer, permuted))
+                .reshape(1, width, count, -1)
+                .transpose(0, 3, 2, 1)
             )
         else:
             sums = (few @ _gather(moving, piece, permuted)).reshape(members, -1, count, width)

@@ -211,7 +211,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
         for index in (training, _row_indices(stopping), _row_indices(scoring))
     )
     ratio = _Ratio(count * folds, settings)
-    neural.train(ratio, learned, settings, held=stopping_rows)
+    neural.train(ratio, learned, settings, stopping_rows=stopping_rows)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
         return [value(*samples).view(count, folds).mean(dim=1) for value in (_chi2, _mi)]

@@ -199,9 +199,9 @@ def _fit(tall_part: Array, wide: Array, rows: Array, columns: int) -> tuple[Arra
     -------
     a : (..., P), b : (..., P * columns), value : (...)
     """
-    lead = tall_part.shape[:-2]
-    a, b = np.zeros((*lead, tall_part.shape[-2])), np.zeros((*lead, wide.shape[-1]))
-    predicted, value = np.full(lead, -1.0), np.zeros(lead)
+    leading_shape = tall_part.shape[:-2]
+    a, b = np.zeros((*leading_shape, tall_part.shape[-2])), np.zeros((*leading_shape, wide.shape[-1]))
+    predicted, value = np.full(leading_shape, -1.0), np.zeros(leading_shape)
     for x, y, s, p, q in pairs(tall_part, wide, columns):
         prediction = predicted_correlation(s, p / rows, q / rows)
         is_better = prediction > predicted

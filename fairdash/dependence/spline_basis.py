@@ -325,8 +325,8 @@ def _from_smooth_to_rough() -> Array:
     _, size, axes = np.linalg.svd(values / np.sqrt(len(position)), full_matrices=False)
     coefficients = axes[:WIDTH].T / size[:WIDTH]
     curvature = np.diff(values @ coefficients, 2, axis=0) * len(position) ** 2
-    _, turn = np.linalg.eigh(curvature.T @ curvature / len(position))
-    ordered: Array = coefficients @ turn
+    _, eigenvectors = np.linalg.eigh(curvature.T @ curvature / len(position))
+    ordered: Array = coefficients @ eigenvectors
     # The sign of an eigenvector is arbitrary, so every function is made negative at its lowest position.
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
@@ -402,8 +402,8 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
 
 def pairs(tall_part: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
     """Yield, for each choice of sizes, coefficients and correlation of f and g, and numbers of functions."""
-    for many, few in SIZES:
-        for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
+    for n_many, few in SIZES:
+        for p, q in [(n_many, few)] if n_many == few else [(n_many, few), (few, n_many)]:
             if p >= q:
                 x, y, s = leading(tall_part[..., :p, : q * columns])
             else:

@@ -180,8 +180,8 @@ def _smooth_estimate(
 
     The estimate is the value from few functions plus the weighted gain from more functions.
     """
-    _, _, values, many, few = zip(*pairs(tall_part, wide, columns), strict=True)
-    s, u, v = np.array(values), np.array(many), np.array(few)
+    _, _, values, n_many, few = zip(*pairs(tall_part, wide, columns), strict=True)
+    s, u, v = np.array(values), np.array(n_many), np.array(few)
     p, q = _n_nonzero_functions(f)[:, u - 1].T, _n_nonzero_functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
     # Without ties, all functions are spread over all rows.
@@ -224,9 +224,9 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
 
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
     """Return the weight of p functions, which falls from 1 to 0 if few rows determine the functions."""
-    uneven = squares / np.maximum(p, 1.0) ** 2
+    variation = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(
-        rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _MAX_SPREAD_RATIO / np.maximum(uneven, 1.0)
+        rows / (variation * np.maximum(p, 1.0) * ROWS_A_CELL), _MAX_SPREAD_RATIO / np.maximum(variation, 1.0)
     )
     return _smooth_step(support, 2 / 3, 1.0)
 
@@ -306,8 +306,8 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
         value = value + _smooth_step(
             root * (prediction - best), -_CLOSE_PREDICTIONS[1], -_CLOSE_PREDICTIONS[0]
         ) * (values_of_size - value)
-    advantage = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
-    share = _smooth_step(best_evidence, *_STEPS) * advantage
+    gain = _smooth_step(root * (best - predicted[pairs_left]), *_ADVANTAGE)
+    share = _smooth_step(best_evidence, *_STEPS) * gain
     shifted = smooth.copy()
     shifted[pairs_left] += share * (value - shifted[pairs_left])
     return shifted
@@ -338,9 +338,9 @@ class Cells:
         """Divide a variable into cells by mid-rank; `rows` is the (smallest) effective number of rows."""
         n = x.position.shape[1]
         edges = tail_edges(rows)
-        finest = _MAX_CELLS
-        while finest * ROWS_A_CELL > rows:
-            finest //= 2
+        max_cells = _MAX_CELLS
+        while max_cells * ROWS_A_CELL > rows:
+            max_cells //= 2
         # Members with the same ties have the same ranks at each position.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
@@ -356,10 +356,12 @@ class Cells:
                 return np.take(cells[0], x.position, mode="clip")
             return np.take_along_axis(cells[x.member], x.position, axis=-1)
 
-        fine = None
-        if finest >= _MIN_CELLS:
-            fine = cell_numbers(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
-        return cls(cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
+        fine_table = None
+        if max_cells >= _MIN_CELLS:
+            fine_table = cell_numbers(lambda rank: np.minimum(np.floor(rank * max_cells), max_cells - 1))
+        return cls(
+            cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine_table, len(edges) + 1, max_cells
+        )
 
 
 def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDArray[np.bool_]) -> Tables:
@@ -381,13 +383,13 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
-    for fine, coarse in ((a, b), (b, a)):
-        if fine.fine is None:
+    for fine_table, coarse_table in ((a, b), (b, a)):
+        if fine_table.fine is None:
             break
-        shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
+        shares = _shares(fine_table.fine, coarse_table.tails, fine_table.n_fine, coarse_table.n_tails, weight)
         while shares.shape[1] >= _MIN_CELLS:
             gram, of_rows, of_columns, n = _gram(shares, rows, tied)
-            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), n))
+            tables.append((gram, *((of_rows, of_columns) if fine_table is a else (of_columns, of_rows)), n))
             shares = shares[:, ::2] + shares[:, 1::2]
     return tables
 

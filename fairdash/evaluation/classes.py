@@ -404,8 +404,8 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     noise in t has no effect to first order.
     """
     order = np.argsort(q, kind="stable")
-    at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
-    bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
+    bin_ends = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
+    bins = np.searchsorted(np.unique(q[order][bin_ends]), q, side="right")
     highest = np.empty(len(y))
     for bin_number in np.unique(bins):
         rows = np.flatnonzero(bins == bin_number)

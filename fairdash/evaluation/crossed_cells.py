@@ -138,10 +138,10 @@ def cells_of(
     note = ""
     if is_small.any():
         labels.append(OTHERS)
-        merged = pd.DataFrame(
+        merged_cells = pd.DataFrame(
             {**table_of_cells.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
         )
-        table_of_cells = pd.concat([table_of_cells, merged], ignore_index=True)
+        table_of_cells = pd.concat([table_of_cells, merged_cells], ignore_index=True)
         note = (
             f"“{CROSS.join(names)}”: the {counted(int(is_small.sum()), 'smallest cell')}, with "
             f"{counted(int(is_small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A "

@@ -118,13 +118,13 @@ def execute_sweep(
         for note in undefined_in_words(dataset.sensitive, of_splits, text=f"{name} rows of {{}} splits")
     ]
 
-    def on_training(at: SweepProgress) -> None:
-        if at.curve is not None:
-            on_curve(at.curve)
+    def on_training(fraction: SweepProgress) -> None:
+        if fraction.curve is not None:
+            on_curve(fraction.curve)
         action = "finding weight decay on validation rows"
-        if at.phase != "tuning":
-            action = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
-        progress(action, work.done(at.phase, at.fraction))
+        if fraction.phase != "tuning":
+            action = f"training {METHODS[fraction.method].title} on {TITLES[fraction.device]}"
+        progress(action, work.done(fraction.phase, fraction.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
         # There are four steps: a frame and a path for each of the two objectives.
@@ -135,18 +135,18 @@ def execute_sweep(
         action = "fitting tariffs to all rows" if uses_all_rows else "fitting tariffs"
         progress(action, work.done("training", share))
 
-    def on_pilot(action: str, at: float) -> None:
-        progress(action, work.done("pilot", at))
+    def on_pilot(action: str, fraction: float) -> None:
+        progress(action, work.done("pilot", fraction))
 
     def train() -> TrainedModels:
-        settled, confirms = planned.result(), not is_preview
+        plan_used, confirms = planned.result(), not is_preview
         if has_tariffs:
             return fit_path(
-                dataset, settled, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
+                dataset, plan_used, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
             )
         return train_sweep(
             dataset,
-            settled,
+            plan_used,
             importance=importance and not is_preview,
             confirms=confirms,
             brief=is_preview,

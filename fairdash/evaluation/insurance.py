@@ -84,8 +84,8 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     """Return each row's band; bands have about equal exposure and at least 20 rows, and ties share a band."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
-    cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
-    code = np.searchsorted(np.unique(cuts), x, side="left")
+    cut_points = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
+    code = np.searchsorted(np.unique(cut_points), x, side="left")
     # A band with too few rows is merged with the next band, and the last band with the band before it.
     band_of_code, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):

@@ -266,7 +266,7 @@ def transfers_by_group(
             (np.ones(len(rows)), mass[rows], mass[rows] * before[j][rows], mass[rows] * after[j][rows])
         ):
             sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(split_numbers)
-    n, heads, total_before, total_after = sums
+    n, exposure_sum, total_before, total_after = sums
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -274,11 +274,11 @@ def transfers_by_group(
             "s_low": by_group.min().to_numpy(),
             "s_high": by_group.max().to_numpy(),
             "n": n,
-            "heads": heads,
-            "before": total_before / heads,
-            "after": total_after / heads,
+            "heads": exposure_sum,
+            "before": total_before / exposure_sum,
+            "after": total_after / exposure_sum,
             "total": total_after - total_before,
-            "per_head": (total_after - total_before) / heads,
+            "per_head": (total_after - total_before) / exposure_sum,
         }
     )
 
@@ -297,15 +297,15 @@ def merged_groups(
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
     rows = np.array([np.bincount(groups[part], minlength=count) for part in parts]).min(axis=0)
-    joined, number, gathered = np.empty(count, dtype=np.intp), 0, 0
+    group_of_part, number, gathered = np.empty(count, dtype=np.intp), 0, 0
     for group in range(count):
-        joined[group] = number
+        group_of_part[group] = number
         gathered += rows[group]
         if gathered >= min_rows:
             number, gathered = number + 1, 0
     # The remaining rows are added to the last complete group.
-    joined = np.minimum(joined, max(number - 1, 0))
-    return joined[groups]
+    group_of_part = np.minimum(group_of_part, max(number - 1, 0))
+    return group_of_part[groups]
 
 
 THIRDS = ("low", "middle", "high")

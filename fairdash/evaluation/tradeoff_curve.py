@@ -251,8 +251,8 @@ class _BlendVerdicts:
         """Write the verdicts over all added splits into the results (K, M, F) of the method's path."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
-            at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
-            values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
+            stop_rows = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
+            values[stop_rows[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
 
 
 def curve_predictions(

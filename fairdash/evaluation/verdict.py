@@ -119,25 +119,28 @@ def add_verdicts(
     """
     row = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
-    for at in map(np.asarray, groups):
-        of_mean = models.iloc[at]
+    for group_rows in map(np.asarray, groups):
+        of_mean = models.iloc[group_rows]
         keys = list(zip(of_mean["split"], of_mean["part"], strict=True))
         usable = np.flatnonzero(
             [key in nulls and not diverged for key, diverged in zip(keys, of_mean["diverged"], strict=True)]
         )
-        members = [(row[at[i]], keys[i]) for i in usable]
+        members = [(row[group_rows[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
             # If a column is constant in a part, dependence on the column is undefined there.
             null_values = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
             if not null_values:
                 continue
             if cell[0] == VERDICT:
-                values[at[:, None], m, VERDICT_AT] = verdict_on(null_values)
+                values[group_rows[:, None], m, VERDICT_AT] = verdict_on(null_values)
                 continue
-            permuted, value = np.mean(null_values, axis=0), float(np.nanmean(values[at[usable], m, VALUE]))
+            permuted, value = (
+                np.mean(null_values, axis=0),
+                float(np.nanmean(values[group_rows[usable], m, VALUE])),
+            )
             if cell in signed:
                 value, permuted = abs(value), np.abs(permuted)
-            values[at[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)
+            values[group_rows[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)
 
 
 def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:

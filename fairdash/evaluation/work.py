@@ -78,13 +78,13 @@ class Work:
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
-        judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
+        assess_seconds = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,
             "training": seconds,
             "beside": baseline_seconds * (not is_preview),
-            "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
+            "measuring": len(OBJECTIVES) * n_splits * (measured + assess_seconds),
         }
         if with_references:
             self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)

@@ -298,14 +298,14 @@ class StepPool:
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
-                pool = self._pool_for(folder)
+                executor = self._pool_for(folder)
                 try:
-                    return [*pool.submit(self._step, str(folder), name).result(), []]
+                    return [*executor.submit(self._step, str(folder), name).result(), []]
                 except BrokenExecutor:
                     if is_stop_requested(folder.parent) or not folder.is_dir():
                         raise Cancelled from None
                     with self._lock:
-                        self._folder = None if self._pool is pool else self._folder
+                        self._folder = None if self._pool is executor else self._folder
             raise RunError.of(
                 "The processes of a machine were stopped repeatedly", "Give the machine more memory."
             )

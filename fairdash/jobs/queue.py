@@ -150,7 +150,7 @@ def submit(
     again
         Whether to add the job even if its state is AT_WORK, because no process runs it any more.
     """
-    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
+    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, run_again=again)
 
 
 def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
@@ -159,12 +159,12 @@ def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
 
 
 def _submit(
-    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, again: bool = False
+    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, run_again: bool = False
 ) -> None:
     from dbos import EnqueueOptions
 
     workflows = _workflows(workflow_ids=[id])
-    if again or not any(flow.status in ACTIVE for flow in workflows):
+    if run_again or not any(flow.status in ACTIVE for flow in workflows):
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
@@ -231,11 +231,11 @@ def forget(ids: Collection[str]) -> None:
             client().delete_workflows(known_ids)
 
 
-def retry_until_available(ask: Callable[[], Answer]) -> Answer:
+def retry_until_available(query: Callable[[], Answer]) -> Answer:
     """Retry a database call until the database responds, so that a worker's job survives an outage."""
     while True:
         try:
-            return ask()
+            return query()
         except UnavailableError as error:
             log.warning("%s", error)
             time.sleep(SECONDS_BETWEEN_TRIES)
@@ -354,13 +354,13 @@ def n_processes() -> int:
     """Return the number of live workers' processes for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
-    def ask() -> int:
+    def count_processes() -> int:
         with errors_in_words(), _database(database_url()).begin() as database:
             return int(
                 database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
             )
 
-    return max(retry_until_available(ask), 1) * n_cores()
+    return max(retry_until_available(count_processes), 1) * n_cores()
 
 
 def requeue_jobs_of_dead_workers(queue_name: str) -> int:

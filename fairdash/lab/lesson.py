@@ -388,7 +388,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
             f"€, {share} % of the error of predicting the average for everyone. Move λ."
         )
-    changes = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    changes = [_price(objective, lam, person) - _price(objective, 0.0, person) for person in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     is_detected = point["hgr"] > payers_floor(objective)
     side = (
@@ -405,8 +405,8 @@ def payers_sentence(objective: str, lam: float) -> str:
     )
 
 
-def _price(objective: str, lam: float, who: int) -> float:
-    age = list(PEOPLE.values())[who]
+def _price(objective: str, lam: float, person: int) -> float:
+    age = list(PEOPLE.values())[person]
     return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
 
 

@@ -53,10 +53,10 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
     levels
         Values of the estimators, one entry per level of :data:`NOISES`.
     """
-    at = NOISES.index(scene.noise)
+    noise_index = NOISES.index(scene.noise)
     rows, of_rows = _moving_rows(scene, theme=theme)
-    bars, of_bars, n_bars = _moving_bars(levels, at=at, theme=theme)
-    ids = [id for group in levels[at].groups for id in group.ids]
+    bars, of_bars, n_bars = _moving_bars(levels, at=noise_index, theme=theme)
+    ids = [id for group in levels[noise_index].groups for id in group.ids]
     exact = [level.groups[0].exact or 0.0 for level in levels]
     cells = [_cells(level.estimates, ids) for level in levels]
     descriptions = [
@@ -72,7 +72,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
             "stops": [f"{noise:g}" for noise in NOISES],
             "said": descriptions,
             "ticks": list(range(0, len(NOISES), 4)),
-            "at": at,
+            "at": noise_index,
         },
         "figures": [
             {
@@ -138,9 +138,9 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
         of_f = np.array([replace(scene, noise=noise).heavy_scale[1] for noise in NOISES])
     of_noise = of_f * np.array(NOISES)
 
-    def mixed(f: Array, noise: Array) -> dict[str, Any]:
-        mix = {"parts": [lists(f - mean), lists(noise)], "exp": scene.heavy_tails}
-        return mix | {"shares": [of_f.tolist(), of_noise.tolist()]}
+    def noisy_values(f: Array, noise: Array) -> dict[str, Any]:
+        components = {"parts": [lists(f - mean), lists(noise)], "exp": scene.heavy_tails}
+        return components | {"shares": [of_f.tolist(), of_noise.tolist()]}
 
     end_points = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
     x_limits = [float(min(u.min(), u_values.min())), float(max(u.max(), u_values.max()))]
@@ -150,10 +150,10 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
     last = [float(replace(scene, noise=noise).scale_v(curve[-1:])[0]) for noise in NOISES]
     moves: list[dict[str, Any]] = [
         {"kind": "scale", "part": 1, "range": lists(end_points)},
-        {"kind": "trace", "part": 0, "mix": mixed(f[sample], (once - f)[sample])},
+        {"kind": "trace", "part": 0, "mix": noisy_values(f[sample], (once - f)[sample])},
     ]
     if scene.heavy_tails:
-        moves.append({"kind": "trace", "part": 1, "mix": mixed(curve, np.zeros(len(curve)))})
+        moves.append({"kind": "trace", "part": 1, "mix": noisy_values(curve, np.zeros(len(curve)))})
         moves.append({"kind": "note", "part": 0, "y": last})
     return spec, moves
 

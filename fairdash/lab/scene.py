@@ -122,8 +122,8 @@ class Scene:
 
     def _tied(self, u: Array) -> Array:
         """Map the middle share `ties` of [−10, 10] to 0, and stretch the rest over the whole range."""
-        beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
-        return np.sign(u) * beyond
+        distance = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
+        return np.sign(u) * distance
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
         """Draw samples of U and V, (repeats, n) each.

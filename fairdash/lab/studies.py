@@ -174,10 +174,10 @@ def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
         Columns ``id``, ``evaluation``, ``pattern``, ``bias`` and ``rmse``.
     """
     hgr = values[values["id"].str.startswith("hgr_")]
-    merged = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
-    merged["bias"] = merged["value"] - merged["hgr"]
-    merged["rmse"] = merged["bias"] ** 2
-    means = merged.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
+    merged_values = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
+    merged_values["bias"] = merged_values["value"] - merged_values["hgr"]
+    merged_values["rmse"] = merged_values["bias"] ** 2
+    means = merged_values.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
     return means.assign(rmse=np.sqrt(means["rmse"]))
 
 

@@ -146,7 +146,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     id, text = _checked(files, owner, results_folder)
     stored_files = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
     # The first candidate is the id in the archive; the others are derived from the content.
-    other_ids = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
+    other_ids = (sha256(f"{sha256(content)} {owner} {k}".encode())[:12] for k in itertools.count())
     for run_folder in (Run.home() / other_id for other_id in itertools.chain([id], other_ids)):
         if not run_folder.exists() and _keep(stored_files, run_folder, look=results_folder):
             return ImportedRun(run=Run(run_folder.name), id=id)

@@ -281,7 +281,7 @@ def keep_enforcing(
     callable
         Function that ends the thread.
     """
-    ended = threading.Event()
+    stop_event = threading.Event()
 
     def work() -> None:
         while True:
@@ -291,11 +291,11 @@ def keep_enforcing(
             except Exception:
                 # An unexpected error is logged, so that the thread does not end.
                 log.exception("expired files can't be deleted")
-            if ended.wait(seconds):
+            if stop_event.wait(seconds):
                 return
 
     threading.Thread(target=work, daemon=True, name="fairdash terms").start()
-    return ended.set
+    return stop_event.set
 
 
 def _mark(digest: str, owner: str) -> Path:

@@ -52,8 +52,8 @@ def start_run(
         defaults=current_defaults(),
     )
     request = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
-    for again in itertools.count():
-        id = sha256(f"{request}\n{again}".encode())[:12]
+    for attempt in itertools.count():
+        id = sha256(f"{request}\n{attempt}".encode())[:12]
         try:
             run = Run.create(spec, id=id)
             if not run.status.is_over and not run.is_cancelled():

@@ -127,11 +127,11 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    existing = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    given = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
 
     def write(name: str) -> None:
         try:
-            save_file(existing, name)
+            save_file(given, name)
         except SafetensorError as error:
             # The arrays are valid, so the error comes from the disk.
             raise OSError(errno.EIO, str(error)) from error

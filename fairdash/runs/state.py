@@ -103,8 +103,8 @@ def current_status(job: Job[Any]) -> RunStatus:
     except queue.UnavailableError:
         queue_state, is_away = None, True
     # The process may have ended the job after the first reading of its status.
-    if (ended := job.status_if_over) is not None:
-        return ended
+    if (final_status := job.status_if_over) is not None:
+        return final_status
     if is_at_work(job.folder):
         return status
     if is_away:
@@ -186,12 +186,12 @@ class JobContext:
         initial estimate is also used.
         """
         clock = time.monotonic()
-        recent = [
+        recent_paces = [
             (time_then, done_then)
             for time_then, done_then in self.paced
             if time_then >= clock - SECONDS_OF_PACE[-1]
         ]
-        self.paced = [*recent, (clock, fraction)]
+        self.paced = [*recent_paces, (clock, fraction)]
         estimates = []
         for seconds in SECONDS_OF_PACE:
             time_then, done_then = next(
@@ -215,11 +215,11 @@ class JobContext:
             The disk was full for SECONDS_TO_RETRY.
         """
 
-        def wait() -> None:
+        def wait_briefly() -> None:
             self.check(now=True)
             self.begin("waiting for disk space: delete files to continue", fraction=1.0)
 
-        self._retry(write, wait=wait)
+        self._retry(write, wait=wait_briefly)
 
     def _write(self, message: str, fraction: float, left: tuple[float, float] | None) -> None:
         """Write the progress. If the disk is full, the work continues."""
@@ -232,12 +232,12 @@ class JobContext:
             log.warning("the progress can't be written: %s", error)
 
     def _retry(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
-        until = time.monotonic() + SECONDS_TO_RETRY
+        deadline = time.monotonic() + SECONDS_TO_RETRY
         while True:
             try:
                 return write()
             except StorageError as error:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
                 log.warning("writing failed and is tried again: %s", error)
             wait()

@@ -383,24 +383,24 @@ class Run(Job[RunSpec]):
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
-        remark = self.other_defaults
-        return replace(result, notes=(*result.notes, remark)) if remark else result
+        note = self.other_defaults
+        return replace(result, notes=(*result.notes, note)) if note else result
 
 
 def _checked_name(name: str) -> str:
-    stripped = name.strip()
+    short_name = name.strip()
     checks = Checks(OptionError)
     checks.require(
-        len(stripped) <= MAX_NAME,
+        len(short_name) <= MAX_NAME,
         "name",
-        f"it has {len(stripped):,} characters",
+        f"it has {len(short_name):,} characters",
         f"Take {MAX_NAME} at most.",
     )
     checks.require(
-        stripped.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
+        short_name.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
     )
     checks.finish()
-    return stripped
+    return short_name
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:

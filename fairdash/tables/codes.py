@@ -228,16 +228,16 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 def doubts_about(values: pd.Series) -> list[str]:
     """Return sentences on values that probably have a special meaning in a column."""
-    remark = said_of_codes(values)
+    note = said_of_codes(values)
     if day_numbers(values) is not None:
-        remark.append(
+        note.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
             "dates are used as numbers unless you use them as years or ages."
         )
-    remark += _said_of_counted_days(values)
+    note += _said_of_counted_days(values)
     levels = _levels(values)
     if warning := said_of_spellings(values, levels):
-        remark.append(
+        note.append(
             f"“{values.name}”: {warning}. These levels count as different unless you write them alike "
             f"(--one-spelling {values.name})."
         )
@@ -245,11 +245,11 @@ def doubts_about(values: pd.Series) -> list[str]:
         word = folded(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            remark.append(
+            note.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If this level "
                 "is the total of other rows, leave it out."
             )
-    return remark
+    return note
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:

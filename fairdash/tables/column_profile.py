@@ -147,10 +147,10 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
         float64, finite.
     """
     cells = target.to_numpy(dtype=float)
-    remarks = []
+    notes = []
     zeros = float(np.mean(cells == 0))
     if zeros >= _MANY_ZEROS:
-        remarks.append(
+        notes.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
             "a squared error depends mostly on the few other rows."
         )
@@ -159,11 +159,11 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     share = float(distances[:n_largest].sum() / distances.sum()) if distances.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _FREQUENT_SHARE:
         limit = f" (beyond {np.quantile(cells, 0.99):.3g})" if n_largest >= _MIN_BEYOND else ""
-        remarks.append(
+        notes.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the median{limit} make up "
             f"{100 * share:.0f} % of all distances from it. These values are used unchanged, never clipped."
         )
-    return tuple(remarks)
+    return tuple(notes)
 
 
 def quantile_support(values: pd.Series) -> int:

@@ -62,7 +62,9 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [
-        _droppable(column, which, fault, hint, lines) for which, fault in masks_and_problems if which.any()
+        _droppable(column, which, problem, hint, lines)
+        for which, problem in masks_and_problems
+        if which.any()
     ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)

@@ -88,7 +88,8 @@ def choose_features(
             if infinite.any():
                 problems.append(infinite_problem(name, infinite, lines))
     notes += [
-        f"{counted(len(them), 'column')} left out: {text} ({few(them)})." for text, them in columns_of.items()
+        f"{counted(len(names_out), 'column')} left out: {text} ({few(names_out)})."
+        for text, names_out in columns_of.items()
     ]
     notes += truths
     if bands:

@@ -182,8 +182,8 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
         )
     if n_open := n_open_ends(values):
         note += f"; {counted(n_open, 'cell')} with an open end, such as 90+, count as the limit (90)"
-    if lost := int((numbers.isna() & values.notna()).sum()):
-        note += f"; {counted(lost, 'cell')} that are not numbers become missing"
+    if n_lost := int((numbers.isna() & values.notna()).sum()):
+        note += f"; {counted(n_lost, 'cell')} that are not numbers become missing"
     return numbers, f"{note}."
 
 

@@ -147,8 +147,8 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     # If all numbers have brackets, the cells are labels. A text such as 2,500- means an open end, not a
     # negative number, if 250,000+ also occurs, or if no other text ends with a minus and several rows have
     # this text.
-    alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
-    if behind and (alone or any(text.endswith("+") for text in texts)):
+    is_single = len(behind) == 1 and counts[texts.index(behind[0])] > 1
+    if behind and (is_single or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
     return replacements if len(replacements) <= n_unmarked else {}
 
@@ -287,8 +287,11 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
 def _readings(text: str) -> dict[str, datetime]:
     """Return a map from possible orders of day, month and year to the date that the text then means."""
     if match := _NUMBERS.fullmatch(text):
-        first_number, two = int(match["one"]), int(match["two"])
-        months_and_days = {DAY_FIRST: (two, first_number), MONTH_FIRST: (first_number, two)}
+        first_number, second_number = int(match["one"]), int(match["two"])
+        months_and_days = {
+            DAY_FIRST: (second_number, first_number),
+            MONTH_FIRST: (first_number, second_number),
+        }
     elif match := _FROM_YEAR.fullmatch(text):
         months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):

@@ -83,11 +83,11 @@ def other_words(header: object, concept: str, other_concept: str) -> bool:
 # Words, and not headers, are the keys of the cache: many headers, such as zip_1 to zip_3000, share a word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
-    joined = "".join(words)
+    joined_words = "".join(words)
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clarity = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
+        clarity = {phrase: _match_confidence(words, joined_words, phrase) for phrase in phrases}
         if best := max(clarity.values(), default=0):
             meanings[concept] = best
             n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
@@ -108,13 +108,13 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     )
 
 
-def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
+def _match_confidence(words: tuple[str, ...], joined_words: str, phrase: _Phrase) -> int:
     parts, phrase_text = phrase
     if phrase_text.pattern.startswith("[a-z]*"):
         return INSIDE if _has_words(parts, words) else 0
     if _has_words(parts, words):
         return PART if _other_words_of(words, parts) else WHOLE
-    return PART if len(joined) >= _JOINED and phrase_text.fullmatch(joined) else 0
+    return PART if len(joined_words) >= _JOINED and phrase_text.fullmatch(joined_words) else 0
 
 
 def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:

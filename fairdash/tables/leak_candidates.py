@@ -140,12 +140,12 @@ def find_suspects(
         return ()
     if not is_finite.all():
         frame, y = frame[is_finite], y[is_finite]
-    further = [name for name in dict.fromkeys(other_columns) if name not in columns]
+    other_candidates = [name for name in dict.fromkeys(other_columns) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for other in (
         *_averages(frame, y.to_numpy(), columns),
-        *_strong_predictors(frame, y, columns, further, groups),
+        *_strong_predictors(frame, y, columns, other_candidates, groups),
     ):
         suspects.setdefault(other.column, other)
     return tuple(suspects.values())
@@ -164,22 +164,22 @@ def _strong_predictors(
     codes = np.arange(len(rows)) if groups is None else pd.factorize(groups.iloc[rows])[0]
     fold = (rng.permutation(codes.max() + 1) % _FOLDS)[codes]
     x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *other_columns]}
-    alone = {name: _share_of_shallow_tree(x[name], ranks, fold) for name in columns}
+    single = {name: _share_of_shallow_tree(x[name], ranks, fold) for name in columns}
     numbering_columns = [name for name in columns if _numbers_rows(frame[name])]
     for name in numbering_columns:
-        if alone[name] >= _MIN_OF_SORTED:
+        if single[name] >= _MIN_OF_SORTED:
             yield Finding(
                 column=name,
                 level=SUSPECT,
-                sentence=f"it numbers the rows and alone explains {_percent(alone[name])} of the target's "
+                sentence=f"it numbers the rows and alone explains {_percent(single[name])} of the target's "
                 "order. Check whether the file was sorted or assembled by outcome",
-                number=alone[name],
+                number=single[name],
             )
     zeros = float((y == 0).mean())
     are_mostly_zero = zeros >= _MANY_ZEROS
     min_share = _MIN_ALONE_OF_ZEROS if are_mostly_zero else _MUCH
-    strong_columns = [name for name in columns if name not in numbering_columns and alone[name] >= min_share]
-    strong_columns = sorted(strong_columns, key=alone.__getitem__, reverse=True)[:_MAX_CANDIDATES]
+    strong_columns = [name for name in columns if name not in numbering_columns and single[name] >= min_share]
+    strong_columns = sorted(strong_columns, key=single.__getitem__, reverse=True)[:_MAX_CANDIDATES]
     if not strong_columns:
         return
     cells_by_column = {name: x[name] for name in x if name not in numbering_columns}
@@ -191,19 +191,21 @@ def _strong_predictors(
     for name in strong_columns:
         f, others = cells_by_column[name], [cells_by_column[key] for key in cells_by_column if key != name]
         of_all = trees.explain([f, *others]) if of_all is None else of_all
-        shares = trees.shares_of(f, others, alone[name], of_all)
+        shares = trees.shares_of(f, others, single[name], of_all)
         own, without, combined = map(_percent, shares)
-        cause = f"it alone explains {own} of the target's order"
+        explanation = f"it alone explains {own} of the target's order"
         if others:
-            cause += f"; all columns explain {combined}, and all columns but this one {without}"
+            explanation += f"; all columns explain {combined}, and all columns but this one {without}"
         if not trees.contradict_cause(f, others, shares):
             if explainable is None or not trees.exceed_chance(f, others, counts, explainable):
                 continue
-            cause += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
+            explanation += (
+                f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
+            )
         yield Finding(
             column=name,
             level=SUSPECT,
-            sentence=f"{cause}. Check whether it is known before the target",
+            sentence=f"{explanation}. Check whether it is known before the target",
             number=shares[0],
         )
         # Weaker suspects are tested without this stronger suspect, because it would hide the evidence against
@@ -231,28 +233,30 @@ class _Trees(NamedTuple):
         """Return the share of the variance of y's residuals, given `given_columns`, that columns explain."""
         return self.explain(columns, y - _predicted([given_columns], y, self.fold))
 
-    def shares_of(self, f: Floats, others: list[Floats], alone: float, of_all: float) -> Shares:
+    def shares_of(self, f: Floats, others: list[Floats], single_share: float, of_all: float) -> Shares:
         """Return shares of the target's order that one column, the other columns, and all columns explain."""
-        share = max(alone, self.explain([f]), 0.0)
+        share = max(single_share, self.explain([f]), 0.0)
         return share, max(self.explain(others), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, others: list[Floats], shares_found: Shares) -> bool:
         """Return whether a column seems to be a function of the target rather than a cause of the target."""
-        alone, without, combined = shares_found
-        if self.many_zeros and max(alone, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
+        single_share, without, combined = shares_found
+        if self.many_zeros and max(single_share, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
-        if combined >= _NEARLY_ALL and combined - alone - without >= _ONLY_TOGETHER:
+        if combined >= _NEARLY_ALL and combined - single_share - without >= _ONLY_TOGETHER:
             return True
-        if alone < _MOST * combined:
+        if single_share < _MOST * combined:
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         share_given_target = self.explain_rest(others, ranks, self.ranks[:, None])
         # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
         # y is known: F B / ((1 - F) (1 - B)).
-        expected = alone * without / max((1 - alone) * (1 - without), 1e-9)
+        expected = single_share * without / max((1 - single_share) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NOTHING:
             share_of_rest = self.explain_rest(others, self.ranks, f)
-            return alone >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
+            return (
+                single_share >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
+            )
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
         # Columns that act on the target through a cause predict the cause better than they predict the
@@ -276,9 +280,9 @@ def _explainable_share(y: pd.Series) -> float | None:
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
         return None
-    none, n_one, two = ((cells == k).sum() for k in range(3))
+    n_none, n_one, n_two = ((cells == k).sum() for k in range(3))
     mean, variance = float(cells.mean()), float(cells.var())
-    return 1 - mean / variance if none >= n_one >= two and variance >= 0.9 * mean else None
+    return 1 - mean / variance if n_none >= n_one >= n_two and variance >= 0.9 * mean else None
 
 
 def _ranks(values: pd.Series) -> Floats:

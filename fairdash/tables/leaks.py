@@ -218,8 +218,10 @@ def _only_without_zero(
     """Return whether the target is nonzero in all rows with levels outside `other_zero`, with few errors."""
     from scipy.stats import binom
 
-    wrong, n = int(with_zero[~other_zero].sum()), int((with_zero + without_zero)[~other_zero].sum())
-    return n > 0 and wrong <= error_share * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
+    n_errors, n = int(with_zero[~other_zero].sum()), int((with_zero + without_zero)[~other_zero].sum())
+    return (
+        n > 0 and n_errors <= error_share * n and float(binom.cdf(n_errors, n, share * _FEWER_ZEROS)) < CHANCE
+    )
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
@@ -285,12 +287,12 @@ def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     is_inner[changes] = False
     median_gaps = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
     ratios_to_neighbours, ratios_to_classes = [], []
-    for k, at in enumerate(changes):
-        neighbours = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
+    for k, index in enumerate(changes):
+        neighbours = slice(max(index - _NEIGHBOURS, 0), index + _NEIGHBOURS + 1)
         neighbouring_gaps = gaps[neighbours][is_inner[neighbours]]
-        ratios_to_neighbours.append(gaps[at] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
+        ratios_to_neighbours.append(gaps[index] / neighbouring_gaps.mean() if len(neighbouring_gaps) else 1.0)
         gap_in_classes = max(median_gaps[k], median_gaps[k + 1])
-        ratios_to_classes.append(gaps[at] / gap_in_classes if gap_in_classes else 1.0)
+        ratios_to_classes.append(gaps[index] / gap_in_classes if gap_in_classes else 1.0)
     return bool(
         _geometric_mean(ratios_to_neighbours) <= _MAX_OF_NEIGHBOURS
         and _geometric_mean(ratios_to_classes) <= _MAX_OF_CLASSES

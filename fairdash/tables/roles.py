@@ -98,8 +98,8 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
             checks.require(column not in parts[other], column, _overlap(first_part, other), hint)
     for part in (roles.sensitive, roles.features):
         for column in dict.fromkeys(part):
-            twice = "the column is chosen twice for the same role"
-            checks.require(part.count(column) == 1, column, twice, "Choose it once.")
+            problem = "the column is chosen twice for the same role"
+            checks.require(part.count(column) == 1, column, problem, "Choose it once.")
     if roles.rate:
         require_exposure(checks, roles.target, roles.weight)
     checks.require(roles.sensitive, None, "no sensitive column is chosen", "Choose one.")
@@ -130,5 +130,5 @@ def _overlap(first_part: str, other: str) -> str:
         return "a sensitive column can't be a feature, because predictors must not use it"
     if other not in (SENSITIVE, FEATURE):
         first_part, other = other, first_part
-    as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
-    return f"the {first_part} can't be {as_well} as well"
+    other_role_text = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
+    return f"the {first_part} can't be {other_role_text} as well"

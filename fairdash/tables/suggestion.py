@@ -260,9 +260,9 @@ def _names_rows(name: object) -> bool:
 def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _match_score(name, concepts)
-        if likeness > best_likeness:
-            best, best_likeness = name, likeness
+        score = _match_score(name, concepts)
+        if score > best_likeness:
+            best, best_likeness = name, score
     return best
 
 

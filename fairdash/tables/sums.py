@@ -94,16 +94,16 @@ class Sum:
     def in_words(self) -> str:
         """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
-        subtracted = [f"“{name}”" for name in self.subtracted]
+        subtracted_names = [f"“{name}”" for name in self.subtracted]
         multiplied = "" if self.factor == 1 else f"{amount(self.factor)} times "
         sums = " minus ".join(
             f"the sum of {', '.join(names)}" if len(names) > 1 else names[0]
-            for names in (added, subtracted)
+            for names in (added, subtracted_names)
             if names
         )
         fee = f" {'plus' if self.fee > 0 else 'minus'} {amount(abs(self.fee))}" if self.fee else ""
-        copied = "a copy of " if sums + fee == added[0] and not multiplied else ""
-        return f"“{self.total}” is {copied}{multiplied}{sums}{fee}"
+        copy_phrase = "a copy of " if sums + fee == added[0] and not multiplied else ""
+        return f"“{self.total}” is {copy_phrase}{multiplied}{sums}{fee}"
 
 
 def parts_of(
@@ -214,8 +214,8 @@ class _Search:
             if not np.isfinite(cells).all() or (_is_indicator(cells[sample]) and _is_indicator(cells)):
                 continue
             medians[name] = float(np.median(cells[sample]))
-            differing = finite_rows[cells[finite_rows] != medians[name]]
-            samples.append(differing[_evenly_spaced(len(differing), _MAX_ROWS_OF_PART)])
+            other_rows = finite_rows[cells[finite_rows] != medians[name]]
+            samples.append(other_rows[_evenly_spaced(len(other_rows), _MAX_ROWS_OF_PART)])
         if len(medians) > _MAX_COLUMNS:
             correlations = {
                 name: absolute_correlation(_cells(frame[name])[sample], y[sample]) for name in medians
@@ -235,24 +235,24 @@ class _Search:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
         indices = np.flatnonzero([name in among for name in self.names])
         # Rows with the most frequent total are left out, because it may be a minimum premium.
-        counting = np.isfinite(y) & (y != _most_frequent(y))
-        in_sample = counting[self.rows]
+        is_usable = np.isfinite(y) & (y != _most_frequent(y))
+        in_sample = is_usable[self.rows]
         if in_sample.sum() < len(indices) + _MIN_ROWS:
             in_sample = np.isfinite(y[self.rows])
-        if len(indices) < min_columns or min(in_sample.sum() - len(indices), counting.sum()) < _MIN_ROWS:
+        if len(indices) < min_columns or min(in_sample.sum() - len(indices), is_usable.sum()) < _MIN_ROWS:
             return None
         beta = _coefficients(self.x[in_sample][:, indices], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
         if len(chosen) < min_columns or beta.max(initial=0.0) <= 0:
             return None
         parts, sign = indices[chosen], np.sign(beta[chosen])
-        cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
-        errors = np.broadcast_to(error, y.shape)[counting]
-        line = _line_of(y[counting], sign, cells, errors, exact=precision(self.frame[total]))
+        cells = np.stack([_cells(self.frame[self.names[k]])[is_usable] for k in parts])
+        errors = np.broadcast_to(error, y.shape)[is_usable]
+        line = _line_of(y[is_usable], sign, cells, errors, exact=precision(self.frame[total]))
         if line is None:
             return None
-        factor, fee, agrees = line
-        agreement_of_parts = [agrees[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
+        factor, fee, agrees_in_row = line
+        agreement_of_parts = [agrees_in_row[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
         if min(part.mean() if len(part) else 0.0 for part in agreement_of_parts) < _MIN_CONFIRMED_OF_PART:
             return None
         return Sum(
@@ -272,20 +272,20 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     rounded too coarsely to estimate it.
     """
     beta = np.zeros(x.shape[1])
-    varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
-    if not len(varying) or np.ptp(y) == 0:
+    varying_columns = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if not len(varying_columns) or np.ptp(y) == 0:
         return beta
-    size = x[:, varying].std(axis=0)
-    z = (x[:, varying] - x[:, varying].mean(axis=0)) / size
+    size = x[:, varying_columns].std(axis=0)
+    z = (x[:, varying_columns] - x[:, varying_columns].mean(axis=0)) / size
     if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
         return beta
-    steps = np.array([_rounding_step(column) for column in x[:, varying].T])
+    steps = np.array([_rounding_step(column) for column in x[:, varying_columns].T])
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
-    coefficients = np.zeros(len(varying))
+    coefficients = np.zeros(len(varying_columns))
     coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
-    beta[varying] = _with_one_factor(coefficients, z, size, basis)
+    beta[varying_columns] = _with_one_factor(coefficients, z, size, basis)
     return beta
 
 
@@ -310,9 +310,9 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
         if all(
             abs(abs(option[name]) - factor) <= _MAX_DIFFERENCE * factor for name, option in chosen.items()
         ):
-            equalised = np.zeros_like(beta)
-            equalised[list(chosen)] = [option[name] for name, option in chosen.items()]
-            return equalised
+            equal_beta = np.zeros_like(beta)
+            equal_beta[list(chosen)] = [option[name] for name, option in chosen.items()]
+            return equal_beta
     return beta
 
 
@@ -360,24 +360,24 @@ def _line_of(
     The result is None if too few rows agree, or if the factor, the fee or the columns are not plausible.
     """
     z, steps = sign @ cells, [_rounding_step(x) for x in cells]
-    slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
-    agrees = np.ones(len(y), dtype=bool)
+    tolerance = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
+    agrees_in_row = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
-        if np.ptp(z[agrees]) == 0:
+        if np.ptp(z[agrees_in_row]) == 0:
             return None
-        fee, factor = np.polynomial.polynomial.polyfit(z[agrees], y[agrees], 1)
-        rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
+        fee, factor = np.polynomial.polynomial.polyfit(z[agrees_in_row], y[agrees_in_row], 1)
+        rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + tolerance
         distances = np.abs(y - factor * z - fee)
-        agrees = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
-    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees].std():
+        agrees_in_row = distances <= np.maximum(rounding, np.quantile(distances, _KEPT_SHARE))
+    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[agrees_in_row].std():
         return None
     for multiplier, added in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
-        agrees = np.abs(y - multiplier * z - added) <= rounding
-        if agrees.mean() >= _MIN_CONFIRMED:
+        agrees_in_row = np.abs(y - multiplier * z - added) <= rounding
+        if agrees_in_row.mean() >= _MIN_CONFIRMED:
             counts = (multiplier, added) == (1.0, 0.0) and min(steps) >= 1
             are_amounts = counts or max(len(np.unique(x)) for x in cells) >= _MIN_VALUES
             small = abs(added) <= _MAX_FEE * np.abs(y).mean()
-            return (float(multiplier), float(added), agrees) if are_amounts and small else None
+            return (float(multiplier), float(added), agrees_in_row) if are_amounts and small else None
     return None
 
 

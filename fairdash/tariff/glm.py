@@ -118,9 +118,9 @@ def _fit_shape(
         start = np.append(np.zeros(x.shape[1] - 1), np.log(mean) if loss.has_log_link else mean)
     beta = start
 
-    def value(at: Array) -> float:
+    def value(b: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_half_gradient(at)[0]) / 2
+            return float(share @ loss.unit_deviance(x @ b, y) + shape.value_and_half_gradient(b)[0]) / 2
 
     best, steps, decrease = value(beta), 0, np.inf
     curvature: Array | None = None

@@ -51,7 +51,7 @@ def monotone_cost(
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     constrained = replace(options, smooth=solution.smooth)
-    free = replace(constrained, monotone={})
+    unconstrained = replace(constrained, monotone={})
 
     def premiums(rows: NDArray[np.int64], fit_options: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
@@ -69,12 +69,12 @@ def monotone_cost(
         return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
     all_rows = np.arange(len(y))
-    predictions = np.stack([solution.premiums(terms, table)[-1], premiums(all_rows, free)])
+    predictions = np.stack([solution.premiums(terms, table)[-1], premiums(all_rows, unconstrained)])
     costs = {TRAINING: measure(predictions, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, free)])
+        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, unconstrained)])
         costs[HELD_OUT] = measure(predictions, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 

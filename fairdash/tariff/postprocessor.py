@@ -411,10 +411,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         )
         weight_column = None if weight is None else pd.Series(weight, name="weight")
         dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=weight_column)
-        rows, none = np.arange(len(price)), np.arange(0)
+        rows, no_rows = np.arange(len(price)), np.arange(0)
         lams = find_lams(
             dataset,
-            Split(rows, none, none),
+            Split(rows, no_rows, no_rows),
             TrainingSettings(loss=loss, weight_decay=weight_decay_of(len(price))),
             method=DEFAULT_METHOD,
             count=_STEPS,

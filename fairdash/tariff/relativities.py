@@ -355,13 +355,15 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
-    for column, bad, problem, hint in (
+    for column, invalid, problem, hint in (
         ("kind", ~kinds.isin(KINDS), f"have a kind other than {', '.join(KINDS)}", "Correct the kinds."),
         (value, lacks_number, f"have no number{above}", "Correct the numbers."),
         ("factor", lacks_factor, "have no factor", "Name the column."),
         ("level", lacks_level, "have no level or breakpoint", _FILL_HINT),
     ):
-        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {problem}", hint)
+        checks.require(
+            not invalid.any(), column, f"{_rows_in_words(invalid)} of the tariff's table {problem}", hint
+        )
     checks.finish()
 
 

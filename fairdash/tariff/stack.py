@@ -207,15 +207,15 @@ class TariffStack:
         return lam * psi.astype(np.float64), slope * premium if self.loss.has_log_link else slope
 
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        at, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
+        eta, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
             # Adding the correction to η balances the premiums. The gradient of the correction is minus the
             # average of each coordinate, weighted by premiums.
-            logs = at @ self.z + self.fixed + np.log(self.share)
+            logs = eta @ self.z + self.fixed + np.log(self.share)
             premium_shares = softmax(logs, axis=1)
             correction = self.number(math.log(self.mean)) - logsumexp(logs, axis=1, keepdims=True)
-        error, slope, total = self._deviance(at, correction)
-        penalty_eta = at @ self.penalty_z + self.penalty_fixed + correction
+        error, slope, total = self._deviance(eta, correction)
+        penalty_eta = eta @ self.penalty_z + self.penalty_fixed + correction
         psi, gradient_of_psi = self._penalty_at(penalty_eta, self.lams[which])
         slope += gradient_of_psi @ self.penalty_z.T
         if self.mean is not None:
@@ -420,8 +420,8 @@ def _search(
         new_x[good], new_value[good], new_slope[good] = x_new[enough], new[enough], slope_there[enough]
         is_flipped[good] = True
         low[good] = length[good]
-        short = searching[~enough]
-        high[short] = length[short]
+        too_short = searching[~enough]
+        high[too_short] = length[too_short]
         searching = searching[~(enough & flat)]
         if not len(searching):
             break

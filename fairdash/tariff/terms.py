@@ -274,8 +274,8 @@ class Interaction:
     def used(self) -> NDArray[np.int64]:
         """Indices of the pairs that have a coefficient."""
         first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
-        free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
-        return np.flatnonzero(free)
+        is_free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
+        return np.flatnonzero(is_free)
 
     @property
     def width(self) -> int:

@@ -187,8 +187,10 @@ def _trees(
     held_out, losses, best = inner.validation, list[float](), 0
     while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
         grow(inner.train, min(len(losses) + TREES_PER_CHECK, MAX_TREES))
-        stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
-        losses += [loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in stages]
+        staged_predictions = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
+        losses += [
+            loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in staged_predictions
+        ]
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:

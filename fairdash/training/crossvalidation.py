@@ -132,7 +132,7 @@ def cross_validate(
         objective=objective,
         random_state=random_state,
         device=resolve_device(device, seconds=n_folds * seconds_of(candidates, dataset.n_rows)),
-        progress=None if progress is None else lambda at: progress(at.fraction),
+        progress=None if progress is None else lambda progress_event: progress(progress_event.fraction),
         run_step=run_step,
     )
     predictions = np.empty((len(candidates), dataset.n_rows))

@@ -258,9 +258,9 @@ _KNOTS, _BINS = 33, 8
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     """Return the values (n, q, d) of d functions for each of q columns (n, q), from knots and heights."""
     result = np.empty((*numbers.shape, heights.shape[2]))
-    for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
+    for j, (column, knot) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):
-            result[:, j, k] = np.interp(column, at, values)
+            result[:, j, k] = np.interp(column, knot, values)
     return result
 
 

@@ -182,9 +182,9 @@ def importance_of_stack(
     rows = np.stack([plan.rows[split] for split in which_split])
 
     def error_of_average(split: int) -> float:
-        on, train_rows = plan.rows[split], splits[split].train
+        reference_rows, train_rows = plan.rows[split], splits[split].train
         mean = np.average(y[train_rows], weights=weight[train_rows])
-        return float(np.average((y[on] - mean) ** 2, weights=weight[on]))
+        return float(np.average((y[reference_rows] - mean) ** 2, weights=weight[reference_rows]))
 
     features = list(dataset.features.columns)
     error, reliance = permutation_importance(

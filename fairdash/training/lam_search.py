@@ -258,10 +258,14 @@ def search_lam(
         subset, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
-    finer = _finer_lams(frame, plan, lam, reached=reached)
-    if finer:
+    finer_lams = _finer_lams(frame, plan, lam, reached=reached)
+    if finer_lams:
         refined, more_notes, _ = _cross_validated(
-            subset, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
+            subset,
+            plan,
+            finer_lams,
+            progress=part(share, 1 - share),
+            run_step=units.within(run_step, "finer"),
         )
         frame = pd.concat([frame, refined], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
@@ -322,8 +326,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
                 f"differs by {best['increase']:+.1%} from that of the standard model. Try smaller weights."
             )
             return float(best["lam"]), False, words
-        detectable = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
-        best = met.assign(noticed=detectable).sort_values(["noticed", "loss"]).iloc[0]
+        excess = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
+        best = met.assign(noticed=excess).sort_values(["noticed", "loss"]).iloc[0]
         words = (
             f"λ = {best['lam']:g}: among the weights that meet the target of {target.words}, it has the "
             f"smallest dependence ({symbol} {best['dependence']:.3f}, floor {best['floor']:.3f}). Its error "
@@ -372,8 +376,8 @@ _TARGET_COLUMNS = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
     """Return the frame with the additional columns ``increase`` and ``meets``."""
-    increase = frame["loss"] / frame["loss"].iloc[0] - 1
-    checked = frame.assign(increase=increase)
+    loss_increase = frame["loss"] / frame["loss"].iloc[0] - 1
+    checked = frame.assign(increase=loss_increase)
     return checked.assign(
         meets=(checked[_TARGET_COLUMNS[target.kind]] <= target.at_most) & ~frame["diverged"]
     )
@@ -383,13 +387,13 @@ def _finer_lams(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bo
     """Return weights between two neighbours of which only one meets the target; [] if there are none."""
     checked = _with_target_met(frame, plan.target)
     lams = checked["lam"].to_numpy()
-    at = int(np.flatnonzero(lams == lam)[0])
+    lam_index = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
         # The error rises with λ, so the second round tries larger weights if the selected weight meets the
         # target, and smaller weights otherwise.
-        low, high = (at, at + 1) if reached else (at - 1, at)
+        low, high = (lam_index, lam_index + 1) if reached else (lam_index - 1, lam_index)
     elif reached:
-        low, high = at - 1, at
+        low, high = lam_index - 1, lam_index
     else:
         return []
     if low < 0 or high == len(lams) or (checked["meets"].iloc[low] == checked["meets"].iloc[high]):

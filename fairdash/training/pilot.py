@@ -79,7 +79,7 @@ def find_lams(
         objective=objective,
         random_state=random_state,
         device=resolve_device(device),
-        progress=None if progress is None else lambda at: progress(at.fraction),
+        progress=None if progress is None else lambda progress_event: progress(progress_event.fraction),
     )
     models.predictions[models.members["diverged"].to_numpy()] = np.nan
     options: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
@@ -162,14 +162,14 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     >>> spread(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
     array([0.015, 0.065, 0.21 , 0.56 ])
     """
-    falling = np.minimum.accumulate(dependence)
-    levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
+    running_min = np.minimum.accumulate(dependence)
+    levels = running_min[0] + (max(floor, running_min[-1]) - running_min[0]) * np.arange(1, count + 1) / count
     # Where dependence does not fall, the smallest weight is used; a decrease below 1e-12 is attributed to
     # rounding.
-    first = np.concatenate([[True], np.diff(falling) < -1e-12])
+    first = np.concatenate([[True], np.diff(running_min) < -1e-12])
     # Dependence is assumed to start falling at a third of the first weight.
     log_lam = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
-    lams_between = 10 ** np.interp(-levels, -falling[first], log_lam[first])
+    lams_between = 10 ** np.interp(-levels, -running_min[first], log_lam[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
         rounded = _with_added_lam(rounded)
@@ -181,8 +181,8 @@ def _with_added_lam(lams: Sequence[float]) -> list[float]:
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
-    at = int(steps.argmax())
-    return sorted([*lams, float(f"{(lams[at] * lams[at + 1]) ** 0.5:.2g}")])
+    step_index = int(steps.argmax())
+    return sorted([*lams, float(f"{(lams[step_index] * lams[step_index + 1]) ** 0.5:.2g}")])
 
 
 def rows_of_pilot(

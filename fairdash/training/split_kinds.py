@@ -210,8 +210,8 @@ def _window(time: NDArray[np.float64], start_share: float, validation_share: flo
     validation = rows[:0]
     if validation_share:
         sorted_times = np.sort(time[rows])
-        since = sorted_times[min(round((1 - validation_share) * len(sorted_times)), len(sorted_times) - 1)]
-        rows, validation = rows[time[rows] < since], rows[time[rows] >= since]
+        cut_time = sorted_times[min(round((1 - validation_share) * len(sorted_times)), len(sorted_times) - 1)]
+        rows, validation = rows[time[rows] < cut_time], rows[time[rows] >= cut_time]
         if not len(rows):
             return None
     return Split(rows, np.flatnonzero(in_window), validation)

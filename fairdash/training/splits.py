@@ -153,7 +153,7 @@ def folds(
         from sklearn.model_selection import GroupKFold
 
         splitter = GroupKFold(n_folds, shuffle=True, random_state=random_state)
-        parts = [rows[held] for _, held in splitter.split(rows, groups=group_of)]
+        parts = [rows[test_rows] for _, test_rows in splitter.split(rows, groups=group_of)]
     return tuple(
         Split(
             train=np.sort(np.concatenate([*parts[:j], *parts[j + 1 :]])),

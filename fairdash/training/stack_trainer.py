@@ -221,12 +221,12 @@ def train_in_legs(
     result: Found | None = None
     curves: list[pd.DataFrame] = []
     for leg in range(1, legs + 1):
-        until = round(n_epochs * leg / legs)
-        result = run_step(str(until), partial(_leg, trainer, stack, report, result, until))
+        last_epoch = round(n_epochs * leg / legs)
+        result = run_step(str(last_epoch), partial(_leg, trainer, stack, report, result, last_epoch))
         if not result["fits"]:
             return None, []
         is_over = "predictions" in result
-        report.leg(result["curves"], share=1.0 if is_over else until / n_epochs)
+        report.leg(result["curves"], share=1.0 if is_over else last_epoch / n_epochs)
         curves.append(result["curves"])
         if is_over:
             break
@@ -268,12 +268,12 @@ def _leg(
     stack: Sequence[StackedModel],
     report: StackReporter,
     seconds_before: Found | None,
-    until: int,
+    last_epoch: int,
 ) -> Found:
-    """Train one leg, from the end of the previous leg to the epoch `until`."""
+    """Train one leg, from the end of the previous leg to the epoch `last_epoch`."""
     report.begin()
     try:
-        result = trainer.train(stack, report, state=seconds_before, until=until)
+        result = trainer.train(stack, report, state=seconds_before, until=last_epoch)
     except OutOfMemoryError:
         # This result is stored, so that a resumed run does not try to train the same stack again.
         return {"fits": False}

@@ -353,7 +353,7 @@ def train_sweep(
             sweep.settings,
             random_state=sweep.random_state,
             device=device,
-            progress=lambda at: report(replace(at, phase="tuning", curve=None)),
+            progress=lambda event: report(replace(event, phase="tuning", curve=None)),
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
@@ -374,7 +374,7 @@ def train_sweep(
             random_state=sweep.random_state,
             device=device,
             importance=importance,
-            progress=lambda at: report(replace(at, fraction=share * at.fraction)),
+            progress=lambda event: report(replace(event, fraction=share * event.fraction)),
             run_step=within(run_step, "train"),
         )
 
@@ -384,7 +384,7 @@ def train_sweep(
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
             holdout_rows,
             device,
-            lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            lambda event: report(replace(event, fraction=share + (1 - share) * event.fraction, curve=None)),
             within(run_step, "set-aside"),
         )
 

@@ -88,14 +88,14 @@ def show_user() -> None:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 
 
-def _id_of(how: str, *who: object) -> str:
+def _id_of(kind: str, *parts: object) -> str:
     """Return an owner's id: a hash, which is safe in a path and reveals no name in logs."""
-    if not all(isinstance(part, str) and part.strip() for part in who):
+    if not all(isinstance(part, str) and part.strip() for part in parts):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
             "Open fairdash at its usual address. If you are already signed in, tell the administrator.",
         )
-    return sha256(json.dumps([how, *who]).encode())[:32]
+    return sha256(json.dumps([kind, *parts]).encode())[:32]
 
 
 #: Host names that no web site can have.

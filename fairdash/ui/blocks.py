@@ -118,10 +118,10 @@ def show_stage(
 
     def released() -> None:
         # The browser may send any value, but only a position of the slider is accepted.
-        at = st.session_state[key].released
+        position = st.session_state[key].released
         n_frames = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
-        if isinstance(at, int) and 0 <= at < n_frames:
-            on_release(at)
+        if isinstance(position, int) and 0 <= position < n_frames:
+            on_release(position)
 
     larger = {"text": presented_text, "share": presented_share} if presented() else {}
     figures = [

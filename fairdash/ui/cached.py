@@ -122,12 +122,12 @@ def _cached_on_server(
     return make
 
 
-def _check_access(thing: object, owner: str | None = None) -> None:
+def _check_access(record: object, owner: str | None = None) -> None:
     """Raise an error if a file or run is deleted or has another owner than `owner` (default: the user)."""
-    if isinstance(thing, UploadSource):
-        check_kept(thing.sha256, owner=owner or current_owner())
-    elif isinstance(thing, Run):
-        Run(thing.id, owner=owner or current_owner())
+    if isinstance(record, UploadSource):
+        check_kept(record.sha256, owner=owner or current_owner())
+    elif isinstance(record, Run):
+        Run(record.id, owner=owner or current_owner())
 
 
 @st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_CACHE_KEYS)
@@ -303,12 +303,12 @@ def summary_of(source: DatasetSource) -> Summary:
     open_fixes: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
-        decided = {fix.column for fix in source.fixes}
+        fixed_columns = {fix.column for fix in source.fixes}
         role_columns = {column for part in source.roles.parts.values() for column in part}
         open_fixes = tuple(
             fix
             for fix in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
-            if fix.column not in decided
+            if fix.column not in fixed_columns
             and fix.column in (source.roles.features if fix.fixes[0].kind in _OF_FEATURES else role_columns)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}

@@ -54,12 +54,12 @@ def show_curve() -> None:
     """Show a sentence, a slider and a curve, from numbers included in the package."""
     data = _numbers()
     lams = data["lam"]
-    at = st.session_state.get(_POSITION, lams.index(BEGIN))
+    index = st.session_state.get(_POSITION, lams.index(BEGIN))
 
     def store_position(at: int) -> None:
         st.session_state[_POSITION] = at
 
-    st.markdown(f"**{sentence(data, at)}**")
+    st.markdown(f"**{sentence(data, index)}**")
     picture = data["dark" if st.context.theme.type == "dark" else "light"]
     stage = {
         "slider": {
@@ -69,7 +69,7 @@ def show_curve() -> None:
             "models. Points between ticks average the prices of two models.",
             "stops": [f"{lam:g}" for lam in lams],
             "ticks": [k for k, is_trained in enumerate(data["trained"]) if is_trained],
-            "at": at,
+            "at": index,
         },
         "figures": [
             {
@@ -128,8 +128,8 @@ def show_recent_runs() -> None:
     if not (runs.runs or runs.damaged):
         return
     st.subheader("Recent runs")
-    for recent in runs.runs[:RUNS_SHOWN]:
-        _show_run(recent)
+    for recent_run in runs.runs[:RUNS_SHOWN]:
+        _show_run(recent_run)
     if runs.runs:
         st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
     if runs.damaged:

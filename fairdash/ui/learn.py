@@ -127,18 +127,20 @@ def _ask_for_scene() -> str:
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):
-        back, row, on = (st.container(width="content") for _ in range(3))
+        back_button, row, right = (st.container(width="content") for _ in range(3))
     with row:
         name = choose("Scene", titles, name=Address.SCENE, key=key, hidden_label=True)
 
     def go(to: str) -> None:
         st.session_state[key] = st.query_params[Address.SCENE] = to
 
-    at = names.index(name)
-    if at > 0:
-        back.button("Back", key=KEY("back"), on_click=go, args=(names[at - 1],))
-    if at + 1 < len(names):
-        on.button("Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[at + 1],))
+    scene_index = names.index(name)
+    if scene_index > 0:
+        back_button.button("Back", key=KEY("back"), on_click=go, args=(names[scene_index - 1],))
+    if scene_index + 1 < len(names):
+        right.button(
+            "Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[scene_index + 1],)
+        )
     return name
 
 

@@ -106,7 +106,7 @@ def show_moving(
         if variants:
             st.query_params[variants.name] = list(variants.values)[variant]
 
-    moves = [move | {"figure": k} for k, picture in enumerate(pictures) for move in picture["moves"]]
+    moves = [change | {"figure": k} for k, picture in enumerate(pictures) for change in picture["moves"]]
     data: dict[str, Any] = {
         "slider": {
             "label": slider.label,
@@ -177,9 +177,9 @@ def guess_in_words(name: str) -> str:
     """Return the reader's guess in a scene and the correct answer, in Markdown."""
     if name not in guesses():
         return "No guess yet."
-    guess, right = guesses()[name], SCENES[name].right
-    verdict = ":green-badge[right]" if guess == right else f"The answer: *{right}*."
-    return f"Your guess: *{guess}*. {verdict}"
+    guess_text, right = guesses()[name], SCENES[name].right
+    verdict = ":green-badge[right]" if guess_text == right else f"The answer: *{right}*."
+    return f"Your guess: *{guess_text}*. {verdict}"
 
 
 #: Name of a page, and the parameters with which this page shows the data of a scene.
@@ -205,11 +205,11 @@ def _play(
     """Show an animated scene: its pictures and, next to them, the guess, a sentence and a link."""
     left, right = columns or st.columns([3, 1])
     with right:
-        if answered := guessed(scene):
+        if has_guess := guessed(scene):
             st.markdown(says())
         to_lab(*lab)
     with left:
-        show_moving(scene, pictures(answered), slider=slider, variants=variants)
+        show_moving(scene, pictures(has_guess), slider=slider, variants=variants)
 
 
 #: Number of dots in scene 1, which follow the curve that the reader drags.
@@ -229,7 +229,7 @@ def show_curve() -> None:
     left, right = st.columns([3, 1])
     points = current_points()
     with right:
-        answered = guessed("1")
+        has_guess = guessed("1")
         answer = st.empty()
         link_place = st.container()
     with left:
@@ -247,7 +247,7 @@ def show_curve() -> None:
                 "noise": lesson.CURVE_NOISE,
                 "range": [lesson.LOWEST, lesson.HIGHEST],
                 "dots": np.round([rng.uniform(-10, 10, _DOTS), rng.normal(size=_DOTS)], 3).tolist(),
-                "answered": answered,
+                "answered": has_guess,
                 "people": list(lesson.PEOPLE.items()),
                 "euros": [lesson.MIDDLE, lesson.UNIT],
                 "colours": {"rows": theme().chosen, "curve": REFERENCE, "line": theme().standard},
@@ -257,7 +257,7 @@ def show_curve() -> None:
     if dragged.heights is not None:
         points = lesson.points_of([float(height) for height in dragged.heights])
         points_to_address(points)
-    if answered:
+    if has_guess:
         answer.markdown(lesson.curve_sentence(points))
     with link_place:
         to_lab(*lab_of(points))
@@ -421,7 +421,7 @@ def show_payers() -> None:
 @st.cache_data(show_spinner=False)
 def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pictures:
     points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
-    edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
+    edge, group_lines = lesson.payers_floor(objective), lesson.payers_ages(objective)
     # Before the guess, the pictures show only the standard model.
     shown_lams = [lam if answered else 0.0 for lam in lesson.payers_lams()]
     fronts = [
@@ -433,7 +433,7 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
             standard,
             lesson.payers_by_age(objective, lam) if lam else None,
             column="price" if objective == "demographic_parity" else "residual",
-            around=around,
+            around=group_lines,
             theme=look,
         )
         for lam in shown_lams

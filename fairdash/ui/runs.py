@@ -63,11 +63,11 @@ def line_of(run: Run, status: RunStatus) -> str:
     spec = run.spec
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
-    when = f"{spec.created[:16].replace('T', ' ')} UTC"
+    created_text = f"{spec.created[:16].replace('T', ' ')} UTC"
     state = STATES[status.state]
     if status.state == QUEUED and status.doing:
         state = f"{state} {safe(status.doing).removeprefix('waiting ')}"
-    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, when]
+    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, created_text]
     return " · ".join(parts)
 
 
@@ -147,7 +147,9 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     if st.session_state.get(KEY_DATA) not in titles:
         st.session_state[KEY_DATA] = None
     data = of_data.selectbox("Data", titles, index=None, placeholder="All", key=KEY_DATA)
-    states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
+    selected_states = of_state.multiselect(
+        "State", list(STATES.values()), placeholder="All", key=KEY("state")
+    )
     runs_shown = []
     for run in runs:
         text_of_run = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
@@ -155,7 +157,7 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
             word in text_of_run for word in words.casefold().split()
         ):
             runs_shown.append((run, run.status))
-    return [item for item in runs_shown if not states or STATES[item[1].state] in states]
+    return [item for item in runs_shown if not selected_states or STATES[item[1].state] in selected_states]
 
 
 def _show_page(run_list: list[tuple[Run, RunStatus]]) -> None:
@@ -267,8 +269,8 @@ def _show_one(run: Run) -> None:
             help="Train the same plan on the same data again. This run is kept.",
         ):
             with plain_errors():
-                again = start_again(run, owner=current_owner())
-                choose([again.id])
+                new_run = start_again(run, owner=current_owner())
+                choose([new_run.id])
                 st.rerun()
         if run.available_result and status.is_over:
             download_of(

@@ -121,8 +121,8 @@ def classes_of(values: ArrayLike | pd.Series, *, min_rows: int = MIN_ROWS) -> Cl
     new_code = np.full(len(names) + 1, len(remaining), dtype=np.intp)
     new_code[remaining], new_code[-1] = np.arange(len(remaining)), -1
     others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {min_rows} rows)"
-    merged = {names[k]: int(counts[k]) for k in sorted(rare)}
-    return Classes(new_code[codes], (*(names[k] for k in remaining), others), merged)
+    merged_classes = {names[k]: int(counts[k]) for k in sorted(rare)}
+    return Classes(new_code[codes], (*(names[k] for k in remaining), others), merged_classes)
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:

@@ -42,11 +42,11 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
             "No customer's price was explained", "Name a model and a row.", column="customer"
         )
     name, price = result.plan.columns.sensitive, result.plan.columns.price
-    paid = _money(result, result.tables["customer"]["price"].iloc[0])
+    price_text = _money(result, result.tables["customer"]["price"].iloc[0])
     version = result.made_with.get("fairdash", "of an unknown version")
-    complaints = answers.get("complaints", "")
+    complaints_text = answers.get("complaints", "")
     blocks = [
-        Text(f"Why is your price {paid}?", "title"),
+        Text(f"Why is your price {price_text}?", "title"),
         Text(
             f"“{price}” of the customer in row {row}. Computed by fairdash {version} from the model that "
             "sets this price.",
@@ -61,7 +61,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         Text("What this page can’t say", "section"),
         _open_questions(name),
         Text("If you disagree", "section"),
-        Text(complaints or _BLANK_COMPLAINTS, "written" if complaints else "blank"),
+        Text(complaints_text or _BLANK_COMPLAINTS, "written" if complaints_text else "blank"),
     ]
     return document(f"Why this price? {price} of the customer in row {row}", blocks, scripts=False)
 

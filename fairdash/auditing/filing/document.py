@@ -106,9 +106,11 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
     import yaml
 
     parts = ["# Yours to write. fairdash copies these texts unchanged into filings and model cards."]
-    for field, asks in FIELDS.items():
+    for field, question in FIELDS.items():
         answer = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
-        parts.append("\n".join([*textwrap.wrap(f"# {asks}", 100, subsequent_indent="# "), answer.rstrip()]))
+        parts.append(
+            "\n".join([*textwrap.wrap(f"# {question}", 100, subsequent_indent="# "), answer.rstrip()])
+        )
     return "\n\n".join(parts).encode() + b"\n"
 
 

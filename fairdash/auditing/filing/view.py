@@ -112,7 +112,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     """
     columns = result.plan.columns
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
-    short = {f"{answer.question}. {answer.title}": answer.sentence for answer in result.answers}
+    short_answers = {f"{answer.question}. {answer.title}": answer.sentence for answer in result.answers}
     no_figures = [
         "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
         "run pip install "
@@ -128,7 +128,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
         *verdict_of(result),
         first_chart(result.decisive),
         *([] if has("plotly") else no_figures),
-        *chapter("The answers in short", short),
+        *chapter("The answers in short", short_answers),
         *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
         *(f"Note: {note}" for note in notes_of(result)),
         Text("The technical part", "page"),
@@ -172,8 +172,8 @@ def summary_of(result: Findings) -> list[Block]:
 
 def verdict_of(result: Findings) -> list[Block]:
     """Return the primary verdict: remark on units, headline, sentence, and changes since another audit."""
-    since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
-    sentences = (result.units_remark, result.headline, result.in_words, since)
+    drift_note = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
+    sentences = (result.units_remark, result.headline, result.in_words, drift_note)
     return [Text(sentence, "answer") for sentence in sentences if sentence]
 
 

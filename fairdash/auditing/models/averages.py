@@ -111,7 +111,7 @@ def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[
     """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
     table, share, cost, premiums = costs.table, costs.table.share, costs.cost, costs.premiums
     p, residual = share @ in_band, (cost - premiums["best_estimate"])[:, None]
-    unaware, aware = premiums["unaware"], premiums["aware"]
+    unaware_premium, aware_premium = premiums["unaware"], premiums["aware"]
     # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * in_band).T @ costs.at_nodes
@@ -119,8 +119,8 @@ def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[
     reweighted = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
     contributions = {
         "best_estimate": in_band * cost[:, None],
-        "unaware": in_band * unaware[:, None] + g * (cost - unaware)[:, None],
-        "aware": in_band * aware[:, None] + reweighted * residual + at_s - share @ at_s,
+        "unaware": in_band * unaware_premium[:, None] + g * (cost - unaware_premium)[:, None],
+        "aware": in_band * aware_premium[:, None] + reweighted * residual + at_s - share @ at_s,
         "hyperaware": _hyperaware(costs, band, in_band, g),
         "corrective": np.outer(cost, p),
     }
@@ -130,16 +130,16 @@ def _contributions(costs: Costs, band: Index, in_band: Array, g: Array) -> dict[
 def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     table, share, premiums = costs.table, costs.table.share, costs.premiums
     best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
-    p, at = share @ in_band, (np.arange(_LEVELS) + 0.5) / _LEVELS
+    p, levels = share @ in_band, (np.arange(_LEVELS) + 0.5) / _LEVELS
     # The distribution of μ given s is centred on a straight line along s in each band.
     centre = _along_s(best, table, band)
     centred = best - centre
     band_quantiles = np.array(
-        [_weighted_quantiles(centred[band == k], table.weight[band == k], at) for k in range(len(p))]
+        [_weighted_quantiles(centred[band == k], table.weight[band == k], levels) for k in range(len(p))]
     )
-    slopes = np.gradient(band_quantiles, at, axis=1)
+    slopes = np.gradient(band_quantiles, levels, axis=1)
     common, slope = share @ centre + p @ band_quantiles, p @ slopes
-    rank = np.interp(corrective, common, at)
+    rank = np.interp(corrective, common, levels)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
     # The two arrays contain the means of g_b given U, and the means of g_b given both U and s.
     given_rank = _mean_in(cell, _CELLS, g, table)
@@ -147,8 +147,8 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     slope_ratio = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = slope_ratio * (g - given_both[band, cell]) + given_rank[cell]
     # A row influences the distribution at its s, the common quantiles, and the frequency of its s.
-    grid = (at * _CELLS).astype(np.intp)
-    step = (rank[:, None] <= at) - at
+    grid = (levels * _CELLS).astype(np.intp)
+    step = (rank[:, None] <= levels) - levels
     influence = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
     influence += (centre[:, None] + band_quantiles[band] - step * slopes[band]) @ given_rank[grid]
     influence /= _LEVELS
@@ -168,9 +168,9 @@ def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
     return lines
 
 
-def _weighted_quantiles(values: Array, weight: Array, at: Array) -> Array:
+def _weighted_quantiles(values: Array, weight: Array, levels: Array) -> Array:
     order = np.argsort(values, kind="stable")
-    return quantiles(values[order], weight[order], at)
+    return quantiles(values[order], weight[order], levels)
 
 
 def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array:

@@ -93,7 +93,7 @@ class FactorTable(NamedModel):
             band_places = [index for name in (_FROM, _TO) if (index := _index_of(names, name)) is not None]
             if factor_place is None or value is None or (level_place is None and len(band_places) < 2):
                 continue
-            rows, (at, kind) = [row for row in rows if row[value[0]] != ""], value
+            rows, (value_index, kind) = [row for row in rows if row[value[0]] != ""], value
             if (second := _index_of(names, ("level2",))) is not None and any(
                 row[second] != "" for row in rows
             ):
@@ -106,20 +106,22 @@ class FactorTable(NamedModel):
                 limit_columns = [pd.Series([row[index] for row in rows]) for index in band_places]
                 bands = band_texts(pd.Series([row[factor_place] for row in rows]), *limit_columns)
                 levels = bands.fillna(pd.Series(levels)).tolist()
-            cells = [(row[factor_place], level, row[at]) for row, level in zip(rows, levels, strict=True)]
+            cells = [
+                (row[factor_place], level, row[value_index]) for row, level in zip(rows, levels, strict=True)
+            ]
             return self._relativities(cells, kind, link)
         return self._by_sheets(sheets, link)
 
     def _by_sheets(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
         cells: list[Row] = []
-        skipped, kinds = [], set()
+        skipped_sheets, kinds = [], set()
         for title, rows in sheets.items():
             if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
                 cells += [("base", "", number) for number in numbers]
                 continue
             value = _value_of([str(cell).strip().lower() for cell in rows[0]]) if rows else None
             if value is None or len(rows[0]) < 2:
-                skipped.append(title)
+                skipped_sheets.append(title)
                 continue
             index, kind = value
             first = str(rows[0][0]).strip()
@@ -128,8 +130,8 @@ class FactorTable(NamedModel):
             kinds.add(kind)
         if len(kinds) != 1:
             raise refused("the table has no columns of factors, levels and relativities", _FORM)
-        if skipped:
-            self.remarks += (f"These sheets contain no factor and are not used: {few(skipped)}.",)
+        if skipped_sheets:
+            self.remarks += (f"These sheets contain no factor and are not used: {few(skipped_sheets)}.",)
         return self._relativities(cells, kinds.pop(), link)
 
     def _relativities(self, cells: list[Row], quantity: str, link: Link) -> pd.DataFrame:

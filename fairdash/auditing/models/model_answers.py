@@ -85,8 +85,8 @@ def priced(
     notes: list[str] = []
     default_link: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        stated = None if columns is None else model_columns
-        file = ForeignModel(model, columns=stated, table=inputs, output=output, link=link)
+        stated_columns = None if columns is None else model_columns
+        file = ForeignModel(model, columns=stated_columns, table=inputs, output=output, link=link)
         predict, default_link, model_columns = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (default_link if link == "auto" else link) == "log"
@@ -100,8 +100,8 @@ def priced(
             raise
         except Exception as error:  # A user's model may raise any error.
             listed = ", ".join(f"“{column}”" for column in model_columns)
-            cause = next(iter(str(error).splitlines()), "")
-            reason = f"The model can't price the rows ({type(error).__name__}: {cause})"
+            message = next(iter(str(error).splitlines()), "")
+            reason = f"The model can't price the rows ({type(error).__name__}: {message})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
             raise DataError.of(reason, hint) from error
         prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
@@ -131,33 +131,33 @@ def _predicts_logs(model: Any) -> bool:
 def compared(prices: Array, column_prices: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     is_given = column_prices.notna().to_numpy()
-    computed, stated = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
-    scale = max(float(np.abs(stated).mean()), 1e-300)
+    computed, stated_prices = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
+    scale = max(float(np.abs(stated_prices).mean()), 1e-300)
 
-    def matches(values: Array) -> NDArray[np.bool_]:
-        return np.isclose(values, stated, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
+    def equals(values: Array) -> NDArray[np.bool_]:
+        return np.isclose(values, stated_prices, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
 
-    differs = ~matches(computed)
+    differs = ~equals(computed)
     if not differs.any():
         return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
     row_numbers = np.flatnonzero(is_given)
-    worst = int(np.argmax(np.abs(computed - stated)))
+    worst = int(np.argmax(np.abs(computed - stated_prices)))
     sentence = (
         f"{DIFFERS} from “{name}” in {int(differs.sum()):,} of {len(computed):,} rows, most in row "
-        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated[worst])}."
+        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated_prices[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(computed / stated))
+        ratio = float(np.median(computed / stated_prices))
         for is_match, words in (
             (
-                matches(np.exp(computed)),
+                equals(np.exp(computed)),
                 "The model's price is the logarithm of this column: choose the link “log”.",
             ),
             (
-                matches(np.log(computed)),
+                equals(np.log(computed)),
                 "The model's price is the exponential of this column: choose the link “identity”.",
             ),
-            (matches(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
+            (equals(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
         ):
             if is_match.all():
                 return f"{sentence} {words}"

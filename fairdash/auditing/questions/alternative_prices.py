@@ -114,7 +114,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
 def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> dict[str, object]:
     order = np.argsort(values, kind="stable")
-    at = quantiles(values[order], table.weight[order], np.array(_QUANTILES))
+    limits = quantiles(values[order], table.weight[order], np.array(_QUANTILES))
     return {
         "difference": name,
         "what": DIFFERENCES[name],
@@ -122,7 +122,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
         "ci_low": size.ci_low,
         "ci_high": size.ci_high,
         "mean": table.mean(values),
-        **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, at, strict=True)},
+        **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, limits, strict=True)},
     }
 
 
@@ -201,11 +201,11 @@ def how_do_they_compare(data: AuditData, findings_so_far: Answered) -> Part:
     if count:
         tables["change_segments"] = largest
     if table.outcome is not None:
-        judged, new = (data.on("outcome").table for data in (first, other.data))
-        assert judged.outcome is not None
-        tables["double_lift"] = double_lift(judged.price, new.price, judged.outcome, judged.weight)
-        prices = {table.columns.price: judged.price, second.columns.price: new.price}
-        tables["deviances"] = deviances(prices, judged.outcome, judged.weight)
+        audited, new = (data.on("outcome").table for data in (first, other.data))
+        assert audited.outcome is not None
+        tables["double_lift"] = double_lift(audited.price, new.price, audited.outcome, audited.weight)
+        prices = {table.columns.price: audited.price, second.columns.price: new.price}
+        tables["deviances"] = deviances(prices, audited.outcome, audited.weight)
     return Part(sentences=(_in_words(table, second, tables),), tables=tables)
 
 
@@ -229,9 +229,9 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     return table.sort_values("question", kind="stable").reset_index(drop=True)
 
 
-def _gaps(answered: Answered) -> Iterator[dict[str, object]]:
+def _gaps(result_with_answers: Answered) -> Iterator[dict[str, object]]:
     """Yield a row per criterion with the estimate that is compared with the threshold."""
-    for name, each in answered.criteria.items():
+    for name, each in result_with_answers.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
@@ -240,8 +240,8 @@ def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, f
     """Yield each measure of a curve with half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
-        for answered in (first, other):
-            part = answered.criteria[name]
+        for result_with_answers in (first, other):
+            part = result_with_answers.criteria[name]
             if part.curve is not None and isinstance(part.found, Gap):
                 parts.append(
                     _share_of_mean(
@@ -252,11 +252,11 @@ def _widths_of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, f
             yield name, _half_width(parts)
     if first.data.table.classes:
         return
-    for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
+    for names, with_errors in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
-        for data in (audited.on("cost") if earned else audited for audited in (first.data, other.data)):
+        for data in (audited.on("cost") if with_errors else audited for audited in (first.data, other.data)):
             table, low, high = data.table, *map(data.basis.nearest, (LOW_POINT, HIGH_POINT))
-            y = above_base(table.price, data.cost, table.weight) if earned else table.price
+            y = above_base(table.price, data.cost, table.weight) if with_errors else table.price
             curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
             parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
         yield from ((name, _half_width(parts)) for name in names)

@@ -150,17 +150,17 @@ def _direct_use_in_words(direct_use: Estimate, name: str) -> str:
     if _uses_s_directly(direct_use):
         return f"{gain_in_words}. The price uses “{name}” itself, or a related column that the table lacks."
     if direct_use.ci_high < MIN_DIRECT_USE:
-        beyond = f"Beyond what these columns reveal about “{name}”"
-        return f"{gain_in_words}. {beyond}, the price does not use “{name}”."
+        beyond_text = f"Beyond what these columns reveal about “{name}”"
+        return f"{gain_in_words}. {beyond_text}, the price does not use “{name}”."
     return f"{gain_in_words}. The data do not show whether the price uses “{name}” itself."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     """Return a sentence on the features that depend on s."""
-    clear = table[table["p_corrected"] <= 0.05]
-    if clear.empty:
+    clear_rows = table[table["p_corrected"] <= 0.05]
+    if clear_rows.empty:
         return f"No column shows a detectable dependence on “{name}”."
-    first = clear.iloc[0]
+    first = clear_rows.iloc[0]
     return f"“{first['feature']}” depends most on “{name}” (HGR {first['hgr']:.2f})."
 
 
@@ -339,14 +339,14 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
     # The columns are the extreme points of the allowed set, minus the price: c alone, and c + μ(x, sₖ) for
     # each k.
-    corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - centred[:, None]
-    gram = corners.T @ (share[:, None] * corners) / total
+    corner_values = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - centred[:, None]
+    gram = corner_values.T @ (share[:, None] * corner_values) / total
     eigenvalues, vectors = np.linalg.eigh(gram)
     root = np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
     # The shortest vector in the hull of columns d solves min ‖Du‖² + (Σu − 1)² over u ≥ 0, scaled to u / Σu.
     # For u = tv with Σv = 1, the minimum over t is ‖Dv‖² / (1 + ‖Dv‖²), which increases with ‖Dv‖.
     u, _ = nnls(np.vstack([root, np.ones(len(gram))]), np.append(np.zeros(len(gram)), 1.0))
     weights = u / u.sum()
-    distance = corners @ weights
+    distance = corner_values @ weights
     value = ratio_of_means(distance**2, centred**2, table)
     return value.map(lambda number: min(max(number, 0.0), 1.0)), weights[1:]

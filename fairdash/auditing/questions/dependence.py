@@ -30,8 +30,8 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     """Answer question 1: test the largest gap of the price's curve."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
-    typical, _uf = typical_gap(table, data.basis, data.curve)
-    measures = [data.measure("typical_gap", typical)]
+    typical_gap_value, _uf = typical_gap(table, data.basis, data.curve)
+    measures = [data.measure("typical_gap", typical_gap_value)]
     tables = tables_of_classes(table) if table.classes else {}
     sentences = _follows_in_words(gap, data)
     if table.classes:
@@ -193,13 +193,13 @@ def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, t
         cells, table, gap, basis = data.cells, data.table, data.independence.found, data.basis
         assert cells is not None
         assert isinstance(gap, Gap)
-        at = data.band["at"].astype(np.intp)
+        cells_at = data.band["at"].astype(np.intp)
         rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
-        shown_cells = cells.places.iloc[at].reset_index(drop=True)
-        frames.append(shown_cells.assign(rows=rows[at], **data.band[["value", "low", "high"]]))
+        shown_cells = cells.places.iloc[cells_at].reset_index(drop=True)
+        frames.append(shown_cells.assign(rows=rows[cells_at], **data.band[["value", "low", "high"]]))
         lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
         sentences.append(
-            f"Across the {len(at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
+            f"Across the {len(cells_at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
             f"the lowest by {of_mean(gap, table.mean_price)}, {_noise_clause(gap)}. The price is lowest in "
             f"“{lowest}” and highest in “{highest}”."
         )

@@ -123,8 +123,8 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, groups: Index
     """
     code = np.zeros(len(price), dtype=np.intp) if groups is None else groups
     cost = np.ones_like(price) if cost is None else cost
-    paid, expected = (np.bincount(code, weights=weight * amount) for amount in (price, cost))
-    return price - cost * (paid / np.where(expected == 0, np.inf, expected))[code]
+    price_sum, expected = (np.bincount(code, weights=weight * amount) for amount in (price, cost))
+    return price - cost * (price_sum / np.where(expected == 0, np.inf, expected))[code]
 
 
 def amounts(
@@ -157,7 +157,7 @@ def amounts(
         for values in (table.weight, table.units, table.price)
     )
     count, shape = int(starts[-1]), (table.n_units, int(starts[-1]))
-    exposure, paid, excess = (
+    exposure, price_amount, excess = (
         np.bincount(group, weights=values, minlength=count)
         for values in (weight, weight * price, weight * above)
     )
@@ -169,7 +169,7 @@ def amounts(
             "grouping": np.searchsorted(starts, numbers, side="right") - 1,
             "rows": np.bincount(group, minlength=count),
             "exposure": exposure,
-            "price": paid / exposure,
+            "price": price_amount / exposure,
             "per_head": excess / exposure,
         }
     )

@@ -98,10 +98,10 @@ def _missing(data: AuditData) -> list[Part]:
     if rates is None:
         return []
     difference, count, table = rates
-    differ = "differ" if difference.ci_low > 0 or difference.ci_high < 0 else "do not differ detectably"
+    verb = "differ" if difference.ci_low > 0 or difference.ci_high < 0 else "do not differ detectably"
     money = data.table.money
     sentence = (
-        f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {differ} from "
+        f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {verb} from "
         f"those of the other rows. The average difference is {money(difference.value)} "
         f"({money(difference.ci_low)} to {money(difference.ci_high)})."
     )
@@ -122,13 +122,13 @@ def _reliable(data: AuditData) -> Part:
         sentence = f"“{name}” has few values. Misclassified values are not covered."
         return Part(sentences=(sentence,))
     direction, curve, n_used = corrections
-    rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
-    stated = min(data.plan.reliability)
-    estimate, uncorrected = direction[stated], direction[1.0]
+    rows = [{"reliability": share} | data.measure("", each) for share, each in direction.items()]
+    share = min(data.plan.reliability)
+    estimate, uncorrected = direction[share], direction[1.0]
     sample_note = f"The correction for errors in the attribute uses a random sample of {n_used:,} rows."
     return Part(
         sentences=(
-            f"Suppose that {percent(stated)} of the variance of {few([name])} is not error. Then the price "
+            f"Suppose that {percent(share)} of the variance of {few([name])} is not error. Then the price "
             f"differs by {within(estimate, mean)} between its 10th and 90th percentile instead of "
             f"{percent(uncorrected.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
@@ -210,7 +210,7 @@ def corrected(
     table = table.take(table.deal < MAX_ROWS / table.n)
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
-    at, value, influence, edf = _curve_values(table, basis, lam)
+    at_points, value, influence, edf = _curve_values(table, basis, lam)
     mean = table.mean(table.sensitive)
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
@@ -220,8 +220,8 @@ def corrected(
     for k, added in enumerate(_ADDED_VARIANCES):
         for draw in range(draws):
             errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
-            noisy, units = _with_other_s(table, table.sensitive + errors)
-            _, values[k, draw], influence_drawn, _ = _curve_values(noisy, basis_of(noisy), lam)
+            with_errors, units = _with_other_s(table, table.sensitive + errors)
+            _, values[k, draw], influence_drawn, _ = _curve_values(with_errors, basis_of(with_errors), lam)
             influences[k][units] += influence_drawn / draws
     weights = {share: _extrapolate(share) for share in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
@@ -236,8 +236,8 @@ def corrected(
         error = np.sqrt((unit_errors**2).sum(axis=0) * degrees + projected.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(extrapolated[-1]), float(error[-1]))
         # If the true s is normal, these values are its quantiles.
-        true = mean + np.sqrt(reliability) * (at - mean)
-        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": extrapolated[:-1]}
+        true_values = mean + np.sqrt(reliability) * (at_points - mean)
+        curve = {"reliability": reliability, "share": SHARES, "at": true_values, "value": extrapolated[:-1]}
         limits = {"low": extrapolated[:-1] - Z * error[:-1], "high": extrapolated[:-1] + Z * error[:-1]}
         curves.append(pd.DataFrame(curve | limits))
     return direction, pd.concat(curves, ignore_index=True), table.n

@@ -195,8 +195,8 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
 
 def _bands(x: Array, weight: Array, count: int) -> Index:
-    cuts = np.unique(quantiles(x, weight, np.arange(1, count) / count))
-    return np.searchsorted(cuts, x, side="left")
+    cut_points = np.unique(quantiles(x, weight, np.arange(1, count) / count))
+    return np.searchsorted(cut_points, x, side="left")
 
 
 def _surface(

@@ -218,7 +218,7 @@ def along_rho_figure(
         ),
     )
     notes = []
-    for name, column, quantity, text, at, y_position in lines:
+    for name, column, quantity, text, anchor, y_position in lines:
         visible, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
         style: Values = {
             "colour": colour,
@@ -227,9 +227,9 @@ def along_rho_figure(
             "hover": f"{name} at ρ = %{{x:.2f}}: %{{y:.3f}}",
         }
         figure.add_trace(line(visible["rho"], visible[column], name=name, **style))
-        value = float(np.interp(at, exact["rho"], exact[column]))
+        value = float(np.interp(anchor, exact["rho"], exact[column]))
         label = coloured(f"<b>{text}</b>", colour)
-        notes.append(note(label, x=at, y=min(value, TOP), colour=theme.text) | y_position)
+        notes.append(note(label, x=anchor, y=min(value, TOP), colour=theme.text) | y_position)
     for id in ids:
         points = estimates[(estimates["id"] == id) & (estimates["mean"] <= TOP)]
         if points.empty:
@@ -288,7 +288,7 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     markers = ((printed, theme.quiet), (crossing, theme.text))
     return figure.update_layout(
         annotations=[key, corner_note(marks, colour=theme.text) | label_anchor],
-        shapes=[line_up(at, top=0.62, colour=colour) for at, colour in markers],
+        shapes=[line_up(x, top=0.62, colour=colour) for x, colour in markers],
         xaxis={"range": [0, 1.5]},
         yaxis={"range": [0, 1.5]},
     )

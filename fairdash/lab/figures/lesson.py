@@ -52,13 +52,13 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     """
     specs = [plain(figure, digits=5) for figure in figures]
     moves = []
-    for kind, states, properties in (
+    for kind, state_rows, properties in (
         ("trace", [figure["data"] for figure in specs], ("x", "y")),
         ("note", [figure["layout"].get("annotations", []) for figure in specs], ("x", "y")),
         ("shape", [figure["layout"].get("shapes", []) for figure in specs], ("y1",)),
     ):
-        for part, _ in enumerate(states[0]):
-            by_name = {name: [state[part][name] for state in states] for name in properties}
+        for part, _ in enumerate(state_rows[0]):
+            by_name = {name: [state[part][name] for state in state_rows] for name in properties}
             animated = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
             if animated:
                 moves.append({"kind": kind, "part": part, **animated})

@@ -297,8 +297,8 @@ def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
 def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Theme) -> list[dict[str, Any]]:
     colour = theme.standard if method == "standard" else theme.chosen
     style: Values = {"colour": colour, "size": 10}
-    two, published = 2 * rows["error"], rows.dropna(subset=["paper"])
-    bars = errors(two, below=two.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
+    error, published = 2 * rows["error"], rows.dropna(subset=["paper"])
+    bars = errors(error, below=error.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
     ours = dots(
         rows["ours"],
         rows["place"],

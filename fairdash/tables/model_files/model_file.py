@@ -125,11 +125,15 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
     numbers = cells.to_numpy(dtype=float, na_value=np.nan)
     if issubclass(kind, np.floating):
         return numbers.astype(kind)
-    for fault, bad in (("is missing", np.isnan(numbers)), ("is a fraction", numbers != np.round(numbers))):
-        if bad.any():
-            where = at_lines((np.flatnonzero(bad) + 1).tolist(), int(bad.sum()), word="row")
+    for problem, wrong in (
+        ("is missing", np.isnan(numbers)),
+        ("is a fraction", numbers != np.round(numbers)),
+    ):
+        if wrong.any():
+            where = at_lines((np.flatnonzero(wrong) + 1).tolist(), int(wrong.sum()), word="row")
             raise refused(
-                f"it needs whole numbers, but “{name}” {fault} in {counted(int(bad.sum()), 'row')} ({where})",
+                f"it needs whole numbers, but “{name}” {problem} in "
+                f"{counted(int(wrong.sum()), 'row')} ({where})",
                 "Leave these rows out, or fill the cells.",
             )
     return numbers.astype(kind)

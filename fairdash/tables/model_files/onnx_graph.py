@@ -96,9 +96,9 @@ class OnnxModel(NamedModel):
         """Find the column of each input, or the columns of a single input in order."""
         names = table if columns is None else columns
         if len(self._held) == 1 and self._held[0].name not in names:
-            (only,), shape = self.inputs, self._held[0].shape
+            (single_input,), shape = self.inputs, self._held[0].shape
             width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(names)
-            self.inputs, self.names_inputs = (only,) * width, False
+            self.inputs, self.names_inputs = (single_input,) * width, False
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:

@@ -317,8 +317,8 @@ def cut(
 
 
 def _said_of_lines(below: list[int], n_empty: int) -> list[str]:
-    skipped = [f"Empty lines skipped: {n_empty:,}."] if n_empty else []
-    return [said_below(below), *skipped] if below else skipped
+    skip_notes = [f"Empty lines skipped: {n_empty:,}."] if n_empty else []
+    return [said_below(below), *skip_notes] if below else skip_notes
 
 
 _Record = tuple[int, list[str]]
@@ -389,8 +389,8 @@ def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Prob
 
 
 def _announces_delimiter(first: list[str]) -> bool:
-    joined = "".join(first).strip().lower()
-    return joined.startswith("sep=") and len(joined) <= 5
+    first_text = "".join(first).strip().lower()
+    return first_text.startswith("sep=") and len(first_text) <= 5
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -105,9 +105,9 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
 
 
 def _find_encoding(content: bytes) -> str:
-    guess = _unicode_guess(content)
-    if guess is not None:
-        return guess
+    encoding_guess = _unicode_guess(content)
+    if encoding_guess is not None:
+        return encoding_guess
     for encoding in ("utf-8", "cp1252"):
         if _first_undecodable(content, encoding) is None:
             return encoding
@@ -148,8 +148,8 @@ def _unicode_guess(content: bytes) -> str | None:
     sample = content[:1000]
     midpoint = len(sample) // 2
     if midpoint >= 2 and len(content) % 2 == 0:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        n_even, n_odd = sample[0::2].count(0), sample[1::2].count(0)
+        for encoding, zeros, others in (("utf-16-le", n_odd, n_even), ("utf-16-be", n_even, n_odd)):
             if zeros > 0.7 * midpoint and others == 0 and _first_undecodable(content, encoding) is None:
                 return encoding
     return None

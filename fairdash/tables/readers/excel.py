@@ -371,13 +371,13 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
     if not np.isfinite(numbers).all() or (numbers != np.trunc(numbers)).any():
         table.add(name, numbers)
         return
-    long = np.abs(numbers) >= FIRST_INEXACT
-    if not long.any():
+    is_inexact = np.abs(numbers) >= FIRST_INEXACT
+    if not is_inexact.any():
         table.add(name, numbers.astype(np.int64))
         return
     note = (
         f"“{name}” contains whole numbers of which Excel stores only 15 digits, so identifiers may be "
-        f"wrong ({table.places(long)})."
+        f"wrong ({table.places(is_inexact)})."
     )
     table.add(name, numbers, note)
 

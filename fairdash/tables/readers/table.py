@@ -261,10 +261,10 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
         if not column:
-            fresh = f"column {position}"
-            while fresh in names:
-                fresh += "_"
-            names[position - 1] = fresh
+            new_name = f"column {position}"
+            while new_name in names:
+                new_name += "_"
+            names[position - 1] = new_name
     if number:
         names = _numbered(names)
     problems = [
@@ -298,11 +298,11 @@ def _numbered(names: Sequence[str]) -> list[str]:
     used_names, count_of_name, numbered = set(names), Counter[str](), []
     for name in names:
         count_of_name[name] += 1
-        fresh = name
-        while count_of_name[name] > 1 and (fresh := f"{name} ({count_of_name[name]})") in used_names:
+        new_name = name
+        while count_of_name[name] > 1 and (new_name := f"{name} ({count_of_name[name]})") in used_names:
             count_of_name[name] += 1
-        used_names.add(fresh)
-        numbered.append(fresh)
+        used_names.add(new_name)
+        numbered.append(new_name)
     return numbered
 
 

@@ -375,7 +375,7 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
         marks, doubted = [decimal], []
     else:
         evidence = [column.decimal_evidence() for column in columns]
-        has_comma, has_dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        has_comma, has_dot = any(certain for certain, _ in evidence), any(certain for _, certain in evidence)
         marks, doubted = [".", ","], [] if has_comma and not has_dot else [","]
         if has_comma or (prefers_comma and not has_dot):
             doubted.append(".")

@@ -189,8 +189,8 @@ class PythonTexts:
         return PythonTexts([text.strip() for text in self._texts])
 
     def is_in(self, words: Collection[str]) -> Mask:
-        among = frozenset(words)
-        return np.array([text in among for text in self._texts], dtype=bool)
+        word_set = frozenset(words)
+        return np.array([text in word_set for text in self._texts], dtype=bool)
 
     def hold(self, text: str) -> Mask:
         return np.array([text in cell for cell in self._texts], dtype=bool)
@@ -202,12 +202,16 @@ class PythonTexts:
     def replaced(self, old: str, new: str, where: Mask | None = None) -> PythonTexts:
         chosen = np.ones(len(self), dtype=bool) if where is None else where
         return PythonTexts(
-            [text.replace(old, new) if it else text for text, it in zip(self._texts, chosen, strict=True)]
+            [
+                text.replace(old, new) if is_in else text
+                for text, is_in in zip(self._texts, chosen, strict=True)
+            ]
         )
 
     def floats(self, mask: Mask) -> np.ndarray:
         return np.array(
-            [float(text) if it else np.nan for text, it in zip(self._texts, mask, strict=True)], dtype=float
+            [float(text) if is_in else np.nan for text, is_in in zip(self._texts, mask, strict=True)],
+            dtype=float,
         )
 
     def column(self, codes: np.ndarray, mask: Mask) -> pd.Series:

@@ -45,10 +45,10 @@ def one_column(values: ArrayLike, name: str) -> Array:
         raise fault(name, "A reference needs a single column", "Give an array of shape (n,).")
     if not len(column):
         raise fault(name, "There are no rows", "Give at least one row.")
-    bad = int((~np.isfinite(column)).sum())
-    if bad:
+    n_invalid = int((~np.isfinite(column)).sum())
+    if n_invalid:
         raise fault(
-            name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", bad
+            name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", n_invalid
         )
     return column
 
@@ -196,8 +196,8 @@ class Barycentre:
     def _rank(self, s: Array) -> Array:
         """Return the mid-ranks of values of s among the calibration rows."""
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
-        up_to = self.cumulative[np.searchsorted(self.values, s, side="right")]
-        return np.asarray((below + up_to) / 2)
+        cumulative_upper = self.cumulative[np.searchsorted(self.values, s, side="right")]
+        return np.asarray((below + cumulative_upper) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
         """Return the level F(ŷ | s) of each row, and how far `shape` is beyond the outermost quantiles."""
@@ -210,16 +210,16 @@ class Barycentre:
         last = N_LEVELS - 1
         clipped = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
         below = _count(quantile, clipped, up_to=False)
-        up_to = _count(quantile, clipped, up_to=True)
+        n_up_to = _count(quantile, clipped, up_to=True)
         # Between two quantiles, the level is interpolated linearly.
-        lower, upper = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
+        lower, upper = np.clip(n_up_to - 1, 0, last), np.clip(n_up_to, 0, last)
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (clipped - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
         # If several quantiles equal the value, the level is the one of their levels that is nearest to 0.5.
-        tied = up_to > below
-        first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
-        return np.where(tied, np.clip(0.5, first, final), level), shape - clipped
+        tied = n_up_to > below
+        first, last_level = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
+        return np.where(tied, np.clip(0.5, first, last_level), level), shape - clipped
 
 
 def fit_barycentre(
@@ -382,12 +382,12 @@ class _LocalSmoother:
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
-            nearby, kernel = self._kernel(node)
-            distance = scores[nearby] - centres[g]
+            neighbours, kernel = self._kernel(node)
+            distance = scores[neighbours] - centres[g]
             moment = kernel * distance
             mass, first = kernel.sum(), moment.sum()
             second = moment @ distance + _SLOPE_RIDGE * mass
-            total, cross = kernel @ y[nearby], moment @ y[nearby]
+            total, cross = kernel @ y[neighbours], moment @ y[neighbours]
             values[g] = (second * total - first * cross) / (mass * second - first**2)
         return values
 
@@ -396,11 +396,11 @@ class _LocalSmoother:
         order = np.argsort(y, kind="stable")
         table = np.empty((len(self.nodes), N_LEVELS))
         for g, node in enumerate(self.nodes):
-            nearby, kernel = self._kernel(node)
-            rows = order[(order >= nearby.start) & (order < nearby.stop)]
+            neighbours, kernel = self._kernel(node)
+            rows = order[(order >= neighbours.start) & (order < neighbours.stop)]
             points = y[rows]
             starts = np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1]]))
-            mass = np.add.reduceat(kernel[rows - nearby.start], starts)
+            mass = np.add.reduceat(kernel[rows - neighbours.start], starts)
             upper = np.cumsum(mass)
             table[g] = np.interp(_LEVELS, (upper - mass / 2) / upper[-1], points[starts])
         return table

@@ -67,8 +67,8 @@ def sensitive_nodes(
     sensitive, weight = sensitive[has_weight], weight[has_weight]
     distinct, group = np.unique(sensitive, return_inverse=True)
     if len(distinct) > max_nodes:
-        slots = np.floor(mid_ranks(sensitive, weight) * max_nodes)
-        group = np.unique(slots, return_inverse=True)[1]
+        node_index = np.floor(mid_ranks(sensitive, weight) * max_nodes)
+        group = np.unique(node_index, return_inverse=True)[1]
     shares: Array = np.bincount(group, weight).astype(float)
     return np.bincount(group, weight * sensitive) / shares, shares
 

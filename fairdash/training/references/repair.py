@@ -128,11 +128,11 @@ class Repair:
 
     def _apply_step(self, y: Array, s: Array, step: Step) -> Array:
         cell = step.cells.of(s)
-        at, repaired = cell if step.column is None else s[:, step.column], np.array(y)
+        values_of_s, repaired = cell if step.column is None else s[:, step.column], np.array(y)
         for k, mapping in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
-                y_in, s_in = y[rows], at[rows]
+                y_in, s_in = y[rows], values_of_s[rows]
                 repaired[rows] = (
                     y_in - mapping.centre(s_in) if self.of_errors else mapping.predict(y_in, s_in)
                 )
@@ -185,10 +185,12 @@ def fit_repair(
         others = [k for k in numbers if k != column]
         cells = class_cells if column is None or not others else Cells.fit(weighted, class_columns, others)
         cell = cells.of(columns)
-        at = cell if column is None else columns[:, column]
+        values_of_s = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
         maps = tuple(
-            fit_barycentre(values[rows], at[rows], sample_weight=weight[rows], classes=column is None)
+            fit_barycentre(
+                values[rows], values_of_s[rows], sample_weight=weight[rows], classes=column is None
+            )
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
         repair = replace(repair, steps=(*repair.steps, Step(column, maps, cells)))

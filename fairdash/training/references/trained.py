@@ -96,7 +96,7 @@ def train_references(
         random_state=random_state,
         device=resolved,
         networks=True,
-        progress=lambda at: on_step(_START_SHARES["base"] * at.fraction),
+        progress=lambda progress_event: on_step(_START_SHARES["base"] * progress_event.fraction),
         run_step=within(run_step, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
@@ -116,7 +116,7 @@ def train_references(
             random_state=random_state,
             device=resolved,
             networks=name == "base",
-            progress=lambda at: on_step(begins + (end_share - begins) * at.fraction),
+            progress=lambda progress_event: on_step(begins + (end_share - begins) * progress_event.fraction),
             run_step=within(run_step, name),
         )
 

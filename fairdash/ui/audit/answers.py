@@ -258,8 +258,8 @@ def _with_changes_since(
 
 def _named(audit: AuditJob) -> str:
     columns = audit.spec.plan.columns
-    when = audit.spec.created[:16].replace("T", " ")
-    return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {when} UTC"
+    created_text = audit.spec.created[:16].replace("T", " ")
+    return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {created_text} UTC"
 
 
 def _show_alternatives(audit: AuditJob, columns: Columns) -> None:

@@ -270,17 +270,17 @@ def _ask_for_columns(
     used_columns: list[str | None] = []
     chosen_roles: dict[str, Any] = {"price": price}
 
-    def not_taken(among: Iterable[str]) -> list[str]:
-        return [name for name in among if name not in used_columns]
+    def not_taken(columns: Iterable[str]) -> list[str]:
+        return [name for name in columns if name not in used_columns]
 
     def ask_for_one(
         container: DeltaGenerator,
         role: str,
         initial: str | None,
-        among: Iterable[str] = numbers,
+        columns: Iterable[str] = numbers,
         **options: Any,
     ) -> str | None:
-        names = not_taken(among)
+        names = not_taken(columns)
         options = {"index": names.index(initial) + 1 if initial in names else 0, **options}
         options = {"options": [None, *names], "key": KEY("column", table, role, *used_columns), **options}
         chosen_roles[role] = chosen = ask(container, Columns, role, **options)
@@ -288,10 +288,10 @@ def _ask_for_columns(
         return chosen
 
     def ask_for_several(
-        container: DeltaGenerator, role: str, among: list[str], *, key: str = "", **options: Any
+        container: DeltaGenerator, role: str, columns: list[str], *, key: str = "", **options: Any
     ) -> Any:
         key = key or KEY("columns", table, role, *used_columns)
-        chosen_roles[role] = ask(container, Columns, role, options=among, key=key, **options)
+        chosen_roles[role] = ask(container, Columns, role, options=columns, key=key, **options)
         return chosen_roles[role]
 
     column, containers = None, st.columns(2 if price is None else 3)
@@ -304,7 +304,7 @@ def _ask_for_columns(
     exposure = ask_for_one(containers[2], "exposure", roles.weight)
     suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
-    excluded = () if st.session_state.get(use_parts) else parts
+    excluded_columns = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         amounts = [
@@ -326,9 +326,11 @@ def _ask_for_columns(
             st.container(),
             "features",
             not_taken(others),
-            default=[name for name in not_taken(others) if name in initial_columns and name not in excluded],
+            default=[
+                name for name in not_taken(others) if name in initial_columns and name not in excluded_columns
+            ],
             placeholder="Every column without another role",
-            key=KEY("features", table, *excluded, *used_columns),
+            key=KEY("features", table, *excluded_columns, *used_columns),
         )
         chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
@@ -336,7 +338,9 @@ def _ask_for_columns(
             st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *used_columns)
         )
     if parts:
-        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), are_used=not excluded, key=use_parts)
+        _show_parts_of_price(
+            suggestion.left_out[parts[0]], len(parts), are_used=not excluded_columns, key=use_parts
+        )
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
@@ -354,9 +358,9 @@ def _show_parts_of_price(reason: str, count: int, *, are_used: bool, key: str) -
     """State why columns are parts of the price; show a button to use them as factors or leave them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if are_used else sentence.caption
+    show_text = sentence.warning if are_used else sentence.caption
     use = "used as factors, although they are parts of the price" if are_used else "left out of the factors"
-    say(f"**{columns}** {use}: {safe(reason)}.")
+    show_text(f"**{columns}** {use}: {safe(reason)}.")
     button.button(
         f"Leave out {columns}" if are_used else f"Use {columns} anyway",
         key=KEY("use", key),
@@ -373,11 +377,11 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
     """
     if roles.prediction is not None:
         return roles.prediction
-    excluded = {roles.weight, *roles.sensitive}
+    excluded_columns = {roles.weight, *roles.sensitive}
 
     def clearness(name: str) -> int:
         meanings = meanings_of(name)
-        return 0 if name in excluded else max(meanings.get("premium", 0), meanings.get("price", 0))
+        return 0 if name in excluded_columns else max(meanings.get("premium", 0), meanings.get("price", 0))
 
     best = max(numbers, key=clearness, default=roles.target)
     return best if clearness(best) else roles.target

@@ -42,9 +42,9 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
         reading_notes = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in reading_notes))
     with st.skeleton(height=PICTURES):
-        remarks, support, profile, ways = summary_of(source)
-    for remark in remarks:
-        st.warning(safe(remark), icon=":material/warning:")
+        notes, support, profile, ways = summary_of(source)
+    for note in notes:
+        st.warning(safe(note), icon=":material/warning:")
     for title, own_columns, is_open in (
         ("to check", [fix for fix in ways if fix.column not in excluded_columns], True),
         ("more could be used", [fix for fix in ways if fix.column in excluded_columns], False),

@@ -125,7 +125,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
     columns and cells.
     """
     columns = list(frame.columns)
-    suggested, offered = suggestion_of(frame, table=table)
+    suggested, suggested_pricing = suggestion_of(frame, table=table)
     initial_roles = suggested if stored is None else stored
     # Session keys of the target's selectbox, and of the chosen pricing target with a count of clicks on such
     # targets. A new count resets the dependent widgets.
@@ -138,7 +138,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         for fix in each.fixes:
             add_fix_for(key, fix)
 
-    offer_pricing(offered, key=key, choose=price)
+    offer_pricing(suggested_pricing, key=key, choose=price)
     left, right = st.columns(2)
     new_target = left.selectbox(
         "Target: what to predict",
@@ -155,7 +155,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         key=KEY("sensitive", key),
     )
     others = [column for column in columns if column not in (new_target, new_sensitive)]
-    further = right.multiselect(
+    other_sensitive = right.multiselect(
         "Further sensitive attributes",
         others,
         default=[column for column in initial_roles.sensitive[1:] if column in others],
@@ -170,7 +170,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
-    n_others = len(columns) - 2 - len(further)
+    n_others = len(columns) - 2 - len(other_sensitive)
     single = {part: getattr(initial_roles, part, None) for part, *_ in OPTIONAL_ROLES}
     if priced is not None:
         single["weight"] = priced.weight
@@ -178,7 +178,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         # The column of the existing price depends on the target, because the premium may be the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
-        used_columns: list[str | None] = [new_target, new_sensitive, *further]
+        used_columns: list[str | None] = [new_target, new_sensitive, *other_sensitive]
         containers = st.columns(3)
         for k, (part, title, label_without_column, help_text) in enumerate(OPTIONAL_ROLES):
             # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
@@ -194,12 +194,14 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
             single[part] = None if name == label_without_column else name
             used_columns.append(single[part])
         others = [column for column in columns if column not in used_columns]
-        charged = single["prediction"]
-        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=charged)
-        former = given
+        prediction_column = single["prediction"]
+        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=prediction_column)
+        first_suggestion = given
         if stored:
-            former, _ = suggestion_of(frame, table=table, target=stored.target, prediction=stored.prediction)
-        chosen = ask_for_features(others, stored, suggested=given, former=former, key=key)
+            first_suggestion, _ = suggestion_of(
+                frame, table=table, target=stored.target, prediction=stored.prediction
+            )
+        chosen = ask_for_features(others, stored, suggested=given, former=first_suggestion, key=key)
     new_weight = single["weight"]
     check = None
     if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
@@ -207,9 +209,9 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
             frame,
             table=table,
             target=new_target,
-            sensitive=(new_sensitive, *further),
+            sensitive=(new_sensitive, *other_sensitive),
             exposure=new_weight,
-            price=charged,
+            price=prediction_column,
             group=single["group"],
             # The check covers suggested and chosen columns, so that it need not run again when the user
             # removes a column.
@@ -229,7 +231,7 @@ def ask_for_roles(frame: pd.DataFrame, stored: Roles | None, *, key: str, table:
         return None
     return Roles(
         target=new_target,
-        sensitive=(new_sensitive, *further),
+        sensitive=(new_sensitive, *other_sensitive),
         features=chosen,
         **single,
         rate=rate,
@@ -278,19 +280,19 @@ def ask_for_features(
     key
         Text that identifies the table.
     """
-    decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
+    decisions: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
     begin = {
         column: is_initially_a_feature(column, stored, given=suggested, former=former) for column in others
     }
     widget = KEY("chosen", key, sorted(others), suggested.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
-        st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
+        st.session_state[widget] = [column for column in others if decisions.get(column, begin[column])]
     chosen = st.multiselect("Features the model may use", others, key=widget)
     for column in others:
         if (column in chosen) != begin[column]:
-            decided[column] = column in chosen
+            decisions[column] = column in chosen
         else:
-            decided.pop(column, None)
+            decisions.pop(column, None)
     return tuple(chosen)
 
 
@@ -349,13 +351,13 @@ def show_columns_that_reveal_the_target(
 
 def _show_leak(columns: Sequence[str], message: str, *, are_features: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
-    say = sentence.warning if are_features else sentence.caption
-    names, them = safe(columns[0]), safe(columns[0])
+    show_text = sentence.warning if are_features else sentence.caption
+    names, column_text = safe(columns[0]), safe(columns[0])
     if len(columns) > 1:
-        names, them = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
-    say(f"**{names}** {message}.")
+        names, column_text = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
+    show_text(f"**{names}** {message}.")
     button.button(
-        f"Leave out {them}" if are_features else f"Use {them} anyway",
+        f"Leave out {column_text}" if are_features else f"Use {column_text} anyway",
         key=KEY("tells", key, *columns),
         on_click=decide,
         args=(columns, not are_features, key),
@@ -380,17 +382,17 @@ def _clicks_key(key: str) -> str:
 
 
 def offer_pricing(
-    offered: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
+    pricing_targets: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
 ) -> None:
     """Show a button for each pricing target that the table's columns allow.
 
     A click calls `choose` with the target, before Streamlit reruns the page.
     """
-    if not offered:
+    if not pricing_targets:
         return
     st.caption("The column names suggest these targets:")
     with st.container(horizontal=True):
-        for fix in offered:
+        for fix in pricing_targets:
             st.button(
                 f"{fix.title}: {safe(fix.target)} ÷ {safe(fix.weight)}",
                 key=KEY("choose", key, fix.id),

@@ -199,10 +199,10 @@ def ask_how_long(upload: Upload) -> None:
 def what_is_deleted(made: DerivedFiles) -> str:
     """Return a sentence that lists the results that are deleted with the file."""
     parts = [counted(len(jobs), kind.label) for kind, jobs in made.jobs.items() if jobs]
-    also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
+    extra = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running jobs ({made.n_at_work}) are stopped first." if made.n_at_work else ""
     return (
-        f"This deletes the file from this machine{also}.{stopped} This can't be undone. Your downloads are "
+        f"This deletes the file from this machine{extra}.{stopped} This can't be undone. Your downloads are "
         "not affected."
     )
 
@@ -221,7 +221,7 @@ def delete_file(upload: Upload) -> None:
 def _forget(digest: str) -> None:
     """Remove a file from this session and from the browser."""
     own_hashes: list[str] = st.session_state[UPLOADS]
-    st.session_state[UPLOADS] = [own_hash for own_hash in own_hashes if own_hash != digest]
+    st.session_state[UPLOADS] = [sha for sha in own_hashes if sha != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
 
 
@@ -245,7 +245,9 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
     key = upload.sha256
     chosen: dict[str, Any] = {}
 
-    def ask(container: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]) -> None:
+    def ask_option(
+        container: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]
+    ) -> None:
         values, value = list(choices.values()), getattr(stored, option)
         initial_index = values.index(value) if value in values else 0
         chosen[option] = choices[
@@ -253,11 +255,11 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
         ]
 
     if len(sheets) > 1:
-        ask(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
+        ask_option(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
     with st.expander("Reading options"):
         if kind == TEXT:
             for container, (option, title, choices) in zip(st.columns(3), TEXT_OPTIONS, strict=True):
-                ask(container, option, title, choices)
+                ask_option(container, option, title, choices)
         if kind in (TEXT, EXCEL):
             chosen["header_row"] = st.number_input(
                 "Line with the column names",

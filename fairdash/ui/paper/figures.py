@@ -40,8 +40,8 @@ NETWORKS = {
 
 def show_part() -> None:
     """Show a control that selects a part of the page, and the selected part."""
-    offered = {name: title for name, (_, title) in _PARTS.items()}
-    part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
+    part_titles = {name: title for name, (_, title) in _PARTS.items()}
+    part = choose("Part", part_titles, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
 
 

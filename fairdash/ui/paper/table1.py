@@ -49,8 +49,8 @@ def show_in_short() -> None:
 
 def show_table1() -> None:
     """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
-    offered = {name: title_of(name) for name in table1_names()}
-    name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
+    table_titles = {name: title_of(name) for name in table1_names()}
+    name = choose("Data", table_titles, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
     st.markdown(texts["answer"])
     titles = {objective: ALL_OBJECTIVES[objective].title for objective in OBJECTIVES}

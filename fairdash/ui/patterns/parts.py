@@ -140,10 +140,10 @@ def show_fig2(scene: Scene) -> None:
         key=KEY("fig2-quantity"),
     )
     if quantity == "hgr":
-        kind, offered = "fig2", coefficients()
+        kind, offered_ids = "fig2", coefficients()
     else:
-        kind, offered = "divergences", tuple(id for id in studied() if target_of(id) == quantity)
-    ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered)
+        kind, offered_ids = "divergences", tuple(id for id in studied() if target_of(id) == quantity)
+    ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered_ids)
     study = Study(kind, Scene(n=scene.n, seed=scene.seed))
 
     if kind == "divergences" and finished(study) is None:
@@ -227,12 +227,14 @@ def show_errors(tables: Tables) -> None:
     st.caption("Errors are differences from the exact value, over all noise levels and data sets.")
 
 
-def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
+def ask_for_estimators(
+    name: str, offered_ids: Sequence[str], *, published: bool = True
+) -> tuple[list[str], str]:
     """Ask which estimators to draw, and in which form: as published, or as fairdash uses them."""
     ids = st.pills(
         "Estimators",
-        offered,
-        default=[id for id in offered if id in FEW] or offered,
+        offered_ids,
+        default=[id for id in offered_ids if id in FEW] or offered_ids,
         selection_mode="multi",
         format_func=short_name,
         key=KEY("estimators", name),
@@ -244,7 +246,7 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
         "As published or ported",
         key=KEY("published", name),
         help="; ".join(
-            f"{short_name(id)}: {method}" for id in offered if (method := published_way(REGISTRY[id]))
+            f"{short_name(id)}: {method}" for id in offered_ids if (method := published_way(REGISTRY[id]))
         )
         + ".",
     )

@@ -163,9 +163,9 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
 
 def _show_subject(comparison: Comparison) -> None:
     """Show in one line which data and which objective the page is about."""
-    goal, trained_for = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
-    line = f"{safe(comparison.title)} · {goal.meaning}"
-    if goal != trained_for:
+    objective, trained_for = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {objective.meaning}"
+    if objective != trained_for:
         line += f" These models were trained for {trained_for.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
@@ -203,12 +203,12 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
     """Show the slider for λ and what changes with it: averages, the Pareto front and four numbers."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
-    at = stops.lams.index(f"{comparison.b.lam:g}")
+    lam_index = stops.lams.index(f"{comparison.b.lam:g}")
 
     def store_position(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
-    stage_data = stage.stage_of(comparison, stops, at=at, theme=theme())
+    stage_data = stage.stage_of(comparison, stops, at=lam_index, theme=theme())
     # The figure's height leaves room for three lines of answer and two rows of controls.
     show_stage(stage_data, key=KEY("stage"), on_release=store_position)
     _describe_point(comparison)
@@ -364,8 +364,8 @@ def _find_point(comparison: Comparison) -> None:
     kind_of_goal = left.segmented_control(
         "What do you want?", GOALS, default=GOALS[0], required=True, key=KEY("wish")
     )
-    point, is_reached, goal = _choose(comparison, str(kind_of_goal), right)
-    st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal, is_reached=is_reached))}**")
+    point, is_reached, goal_text = _choose(comparison, str(kind_of_goal), right)
+    st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal_text, is_reached=is_reached))}**")
     st.caption(
         "We compared all methods at all weights by their means over validation rows, on which no model was "
         "trained. The figures shown here come from test rows, which were not used for the choice."

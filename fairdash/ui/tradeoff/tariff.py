@@ -189,7 +189,7 @@ def _cap_shown(comparison: Comparison, table: pd.DataFrame, max_change: float) -
 
 
 def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float) -> str:
-    lower, upper, level, brought = (
+    lower, upper, level, income_ratio = (
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
@@ -198,7 +198,7 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, max_change: float
     return (
         "Values are means over the test rows of the splits; their noise floors are in brackets. The gap is "
         f"the largest difference between the average {audited} of two tenths, divided by the mean premium. "
-        f"We first multiply today's price by {number(brought)}, so that its income equals the tariff's; "
+        f"We first multiply today's price by {number(income_ratio)}, so that its income equals the tariff's; "
         f"changes are measured from this level. Of {exposure}, {caps[0]} are capped at −{max_change:g} % and "
         f"{caps[1]} at +{max_change:g} %. The others pay the tariff multiplied by {number(level)}. Total "
         "income is the same before and after the cap."

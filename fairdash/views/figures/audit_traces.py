@@ -122,8 +122,10 @@ def intervals(
         }
         points = pd.DataFrame(estimates | {"at": table[at] if at else _middle(table)})
         series = table["base"] if "base" in table else pd.Series("", index=table.index)
-        looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
-        for (colour, symbol), (base, rows) in zip(looks, points.groupby(series, sort=False), strict=False):
+        series_styles = ((theme.chosen, "circle"), (theme.standard, "diamond"))
+        for (colour, symbol), (base, rows) in zip(
+            series_styles, points.groupby(series, sort=False), strict=False
+        ):
             name = _BASES.get(str(base), "")
             hover = f"{name}, " if name else ""
             _points(figure, rows, name=name or "value", colour=colour, symbol=symbol, hover=hover)
@@ -251,13 +253,13 @@ def measures(table: pd.DataFrame) -> list[str]:
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw cells of price and s, coloured by cost minus price; rings mark more than 2 standard errors."""
     max_effect = float(table["b"].abs().max()) or 1.0
-    clear = table["b"].abs() > 2 * table["standard_error"]
+    is_clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
         "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
         "cmin": -max_effect,
         "cmax": max_effect,
         "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
-        "line": {"width": [2.0 if is_clear else 0.0 for is_clear in clear], "color": theme.text},
+        "line": {"width": [2.0 if is_clear else 0.0 for is_clear in is_clear], "color": theme.text},
     }
     cells = dots(
         _middle(table, "s_"),
@@ -280,12 +282,12 @@ def lorenz(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> No
 
 
 def lift(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    looks = {
+    styles = {
         "price": (theme.standard, "dash"),
         "candidate": (theme.chosen, "solid"),
         "outcome": (theme.text, "dot"),
     }
-    for role, (colour, dash) in looks.items():
+    for role, (colour, dash) in styles.items():
         style: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
         figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **style))
     with_legend(figure)
@@ -310,7 +312,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
 
 def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw the mean of each premium and the price against s; lines differ in colour, dash and symbol."""
-    looks = {
+    styles = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
         "unaware": ("Unaware", OTHERS[1], "dash", "square"),
@@ -319,7 +321,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
         "corrective": ("Corrective", REFERENCE, "longdash", "x"),
     }
     of_classes = "class" in table
-    for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
+    for k, (id, (name, colour, dash, symbol)) in enumerate(styles.items()):
         curve = table[table["premium"] == id]
         is_tail = curve["kind"].isin(TAILS) | of_classes
         inner, points = curve[~is_tail], curve[is_tail]
@@ -347,8 +349,8 @@ def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: The
                 line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **style)
             )
         style |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
-        ring = {"line": {"color": theme.text, "width": 1}}
-        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **style))
+        marker_outline = {"line": {"color": theme.text, "width": 1}}
+        figure.add_trace(dots([row["q50"]], [name], size=11, marker=marker_outline, **style))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 

@@ -79,8 +79,8 @@ def transformation_figure(
     """
     y_title = "Standard deviations from the mean"
     figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
-    looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
-    for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
+    styles = ((theme.standard, "dash"), (theme.chosen, "solid"))
+    for (name, functions), (colour, dash) in zip(curves.items(), styles, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
         # For a smooth curve, values at equally spaced ranks are enough, including the lowest and the highest.
         first = np.unique(x, return_index=True)[1]
@@ -89,8 +89,8 @@ def transformation_figure(
         hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
         figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))
         above = {"xanchor": "right", "yshift": 12}
-        at: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
-        figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **at) | above)
+        end_point: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
+        figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **end_point) | above)
     return figure
 
 
@@ -152,7 +152,7 @@ def _panel(
     """Draw panel k: the path of one objective, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-    on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
+    axes_used = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
         # Both panels have the same y-axis, so the second panel shows no tick labels.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
@@ -171,7 +171,12 @@ def _panel(
         edge = float(chosen["edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
         upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
-        corner: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
+        corner: Values = {
+            "x": max(low, 0.0),
+            "y": 0.02,
+            "xref": axes_used["xref"],
+            "yref": f"{axes_used['yref']} domain",
+        }
         figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **corner, **upright))
     style: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
     figure.add_trace(line(path["x"], path["y"], **style, **axes))
@@ -206,7 +211,9 @@ def _panel(
                 "xshift": (-1 if is_right else 1) * (-8 if is_standard else 11),
                 "yshift": -18 if is_standard else 0,
             }
-            figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | neighbour_layout)
+            figure.add_annotation(
+                note(f"<b>{label}</b>", x=x, y=y, colour=colour) | axes_used | neighbour_layout
+            )
 
 
 #: Number of points drawn between two breakpoints, because with a log link the line between them is curved.
@@ -276,8 +283,8 @@ def factor_figure(
         rows, factor_name = _of(table, factor), escaped(name)
         style: Values = {"name": factor_name, "colour": colour, "hover": f"{factor_name}: %{{y:.3f}}"}
         if is_curve:
-            at = rows[rows["kind"] == BREAKPOINT]
-            x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
+            points = rows[rows["kind"] == BREAKPOINT]
+            x, y = _curve(points["at"].to_numpy(), points[value].to_numpy(dtype=float), multiplies=multiplies)
             figure.add_trace(line(x, y, width=2, dash=dash, **style))
             rows = rows[rows["kind"] == MISSING]
         if len(rows):

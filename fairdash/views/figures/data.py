@@ -84,12 +84,12 @@ def link_figure(
     drawn = sampled_rows(len(y))
     x_range = _room(s, profile["s_mean"], 0.06)
     y_range = _room(y, pd.concat([profile[column] for column in ("mean", "low", "high")]), 0.6)
-    beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
+    hidden_share = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
     rows = f"{len(drawn):,} rows" if len(drawn) == len(y) else f"{len(drawn):,} of {len(y):,} rows, at random"
     weighted = ", by exposure," if by_exposure else ""
     subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
-    if beyond:
-        subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
+    if hidden_share:
+        subtitle += f"; {percent(hidden_share)} of rows lie beyond the axes"
     title = "How the target follows the sensitive attribute"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
     style: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
@@ -183,8 +183,10 @@ def proxies_figure(
     if has_p_value:
         style: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
         style |= {"marker": {"line": {"width": 2}}}
-        at = positions[-len(shown_features) :]
-        figure.add_trace(dots(shown_features["floor_q95"], at, name="noise floor", hover="", **style))
+        top_positions = positions[-len(shown_features) :]
+        figure.add_trace(
+            dots(shown_features["floor_q95"], top_positions, name="noise floor", hover="", **style)
+        )
     figure.update_yaxes(tickvals=positions, ticktext=names, showgrid=False, ticks="")
     return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
 

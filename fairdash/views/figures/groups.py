@@ -176,8 +176,8 @@ def spread_figure(
     title = f"Distribution of {audited}s by {name}"
     figure = new_figure(title=title, subtitle=subtitle, x=level, y="", theme=theme)
     pooled = pd.concat([a, b])
-    varying = pooled.loc[~pooled["is_constant"], "density"].to_numpy()
-    scale = _TALLEST / float(varying.max()) if len(varying) else 0.0
+    density_values = pooled.loc[~pooled["is_constant"], "density"].to_numpy()
+    scale = _TALLEST / float(density_values.max()) if len(density_values) else 0.0
     models = (
         (a, a_name, theme.standard, "dash", 0.08, "diamond"),
         (b, b_name, theme.chosen, "solid", 0.2, "circle"),
@@ -279,14 +279,14 @@ def transfers_figure(
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
     names = [escaped(group) if are_cells else f"{escaped(name)} {group}" for group in groups]
-    positions, heads = np.arange(len(transfers)), transfers["per_head"]
-    largest = float(heads.abs().max())
+    positions, change_per_head = np.arange(len(transfers)), transfers["per_head"]
+    largest = float(change_per_head.abs().max())
     decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
     figure.add_bar(
         x=positions,
-        y=heads,
+        y=change_per_head,
         marker={"color": theme.chosen, "line": {"width": 0}},
-        text=[to_decimals(value, decimals, sign=True) for value in heads],
+        text=[to_decimals(value, decimals, sign=True) for value in change_per_head],
         textposition="outside",
         textfont={"color": theme.text},
         cliponaxis=False,
@@ -300,7 +300,7 @@ def transfers_figure(
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
     # The axis leaves space for the numbers above and below the bars.
-    low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
+    low, high = min(float(change_per_head.min()), 0.0), max(float(change_per_head.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
     # Break the tick labels into two lines, so that they fit side by side on a phone.

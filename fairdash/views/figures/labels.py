@@ -225,13 +225,13 @@ def _box_at(edges: Edges, k: int) -> Box:
 def _costs(edges: Edges, occupied: Sequence[Box], points: Array) -> Array:
     """Return the cost of each position: distance, covered points, and (most costly) overlap and clipping."""
     left, bottom, right, top = edges
-    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
-    wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
+    overhang = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
+    overhang += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
     x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
     in_height = (y > bottom - _GAP) & (y < top + _GAP)
     covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & in_height).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
-    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
+    cost: Array = _COST_OF_OVERLAP * overhang.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
     return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in occupied), np.zeros((1, 1))).max(
         axis=1
     )

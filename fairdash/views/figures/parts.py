@@ -121,10 +121,10 @@ def band(
 ) -> Values:
     """Return the area between two lines, which shows an interval around a line of this colour."""
     x, low, high = (np.asarray(numbers) for numbers in (x, low, high))
-    ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    outline = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
     # Without this mode, plotly would draw dots on the edges of a band that has few groups.
-    return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
+    return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | outline | area
 
 
 def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **position: Any) -> Values:

@@ -117,7 +117,7 @@ def _draw_trace(axes: Axes, trace: dict[str, Any], positions: dict[str, int]) ->
         if not style:
             from matplotlib.colors import LinearSegmentedColormap
 
-            shades = [(at, _colour(colour)) for at, colour in marker["colorscale"]]
+            shades = [(stop, _colour(colour)) for stop, colour in marker["colorscale"]]
             style = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
             style |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
         edge = marker.get("line", {})

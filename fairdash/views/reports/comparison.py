@@ -188,8 +188,8 @@ class Comparison:
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of point A or B; it includes the method if A and B have different methods."""
-        differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
-        return point.title if differ else point.name
+        both_named = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
+        return point.title if both_named else point.name
 
     def mean(self, measure: str, point: ModelKey) -> float:
         """Return the mean of a measure over the splits, on test rows."""

@@ -91,19 +91,19 @@ def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> l
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
     """Return the report's blocks below the slider; results by group need enough rows in every split."""
     front = comparison.front
-    concerned: list[Block] = [
+    own_blocks: list[Block] = [
         "Some splits have fewer than 20 test rows, which is too few for results by group."
     ]
     if content.has_groups(comparison):
-        concerned = []
+        own_blocks = []
         for objective in sorted(comparison.fronts, key=lambda name: name != comparison.objective):
-            concerned += [
+            own_blocks += [
                 pictures.profile(comparison, objective=objective, theme=LIGHT),
                 tables.profile(comparison, objective),
             ]
-        concerned += content.spread(comparison, theme=LIGHT)
+        own_blocks += content.spread(comparison, theme=LIGHT)
         if not comparison.is_of_one_point:
-            concerned += content.who_pays(comparison, theme=LIGHT)
+            own_blocks += content.who_pays(comparison, theme=LIGHT)
     models: list[Block] = [tables.trained(comparison, method) for method in front.methods]
     models.append(tables.hypervolumes(comparison))
     if len(front.baselines):
@@ -114,7 +114,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
     if not log.is_whole:
         blocks.insert(0, "The log was changed: lines were altered or are missing.")
     chapters: dict[str, list[Block]] = {
-        "Groups affected": concerned,
+        "Groups affected": own_blocks,
         "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
         "Most important features": content.features(comparison, theme=LIGHT),
         "All models": models,

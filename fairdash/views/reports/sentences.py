@@ -114,9 +114,9 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     less = ((test[error] - values[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
     margin = float(student.ppf(0.975, len(less) - 1)) * se
-    wins = "wins" if mean > margin else "loses" if mean < -margin else "neither wins nor loses"
+    verdict_text = "wins" if mean > margin else "loses" if mean < -margin else "neither wins nor loses"
     return (
-        f"At equal dependence the best network {wins} against the tariff: the network's deviance is "
+        f"At equal dependence the best network {verdict_text} against the tariff: the network's deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} the tariff's (95 % interval over "
         f"{len(less)} splits: {100 * (mean - margin):+.2f} to {100 * (mean + margin):+.2f} % below). "
         f"{symbol} is {values[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
@@ -189,14 +189,14 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases if the two are "
             "independent"
         )
-    alone = f"{in_view} alone does not show the link (not above {number(edge)})"
+    single_view = f"{in_view} alone does not show the link (not above {number(edge)})"
     measure = comparison.found_by(point)
     if measure is None:
-        return f"{test}{alone}"
+        return f"{test}{single_view}"
     measure_name, value, edge = measure
     return (
         f"{test}{measure_name} is {number(value)} (below {number(edge)} in 95 % of cases if the two are "
-        f"independent); {alone}"
+        f"independent); {single_view}"
     )
 
 
@@ -205,8 +205,8 @@ def verdict_in_short(comparison: Comparison) -> str:
     link_text = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
-        beyond = ">" if comparison.has_link(comparison.b) else "≤"
-        return f"{link_text} ({beyond} {number(comparison.edge(comparison.b))})"
+        comparison_sign = ">" if comparison.has_link(comparison.b) else "≤"
+        return f"{link_text} ({comparison_sign} {number(comparison.edge(comparison.b))})"
     return f"{link_text} ({p_equals(p)})"
 
 
@@ -245,11 +245,11 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
         return error_change(error_before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     error_before, after = (comparison.mean(front.error, point) for point in (a, b))
     share_before, new = (f"{number(100 * share)} %" for share in (error_before, after))
-    of_that = "of the deviance of predicting the average"
+    unit_phrase = "of the deviance of predicting the average"
     if share_before == new:
-        return f"the deviance stays at {new} {of_that}"
+        return f"the deviance stays at {new} {unit_phrase}"
     verb = "grows" if after > error_before else "falls"
-    return f"the deviance {verb} from {share_before} to {new} {of_that}"
+    return f"the deviance {verb} from {share_before} to {new} {unit_phrase}"
 
 
 def who_pays(comparison: Comparison) -> str:
@@ -306,16 +306,16 @@ def both_objectives(comparison: Comparison) -> str:
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
 
-def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
+def of_choice(comparison: Comparison, point: ModelKey, goal_text: str, *, is_reached: bool) -> str:
     """Return a sentence on the point selected on validation rows for a goal, and on its test results."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
     row = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
     first_words = (
-        f"For {goal}: {point.title}"
+        f"For {goal_text}: {point.title}"
         if is_reached
-        else f"No model reaches this goal: {goal}. The nearest is {point.title}"
+        else f"No model reaches this goal: {goal_text}. The nearest is {point.title}"
     )
     return (
         f"{first_words}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "

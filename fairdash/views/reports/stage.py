@@ -111,13 +111,13 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
     `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
     mean_shift = comparison.mean_change if mean_change is None else mean_change
-    short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
+    model_name = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
     entry = REGISTRY[comparison.measure]
     return (
         (
             "Test error",
             comparison.error_in_words(comparison.b),
-            f"{_share(comparison)}{short}: {comparison.error_in_words(comparison.a)}",
+            f"{_share(comparison)}{model_name}: {comparison.error_in_words(comparison.a)}",
             _error_meaning(comparison),
         ),
         (

@@ -203,10 +203,10 @@ def moved(comparison: Comparison) -> Table:
         for name, row in [*groups, ("all", total_row)]
     ]
     averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
-    heads = "Exposure" if weighted else "Test rows"
+    count_title = "Exposure" if weighted else "Test rows"
     return Table.of_rows(
         "Change of predictions by group",
-        [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
+        [comparison.sensitive_called, count_title, *averages, "Change per head", "Change in total"],
         rows,
         "Values are means over the test rows of the splits. The total is the sum of the changes over a "
         f"split's test rows{', each multiplied by its exposure' if weighted else ''}. The totals of the "
@@ -306,8 +306,8 @@ def history(log: Log) -> Table:
 
 def _shown(comparison: Comparison) -> list[str]:
     """Return the ids of the table's measures: the measure in view and, if it was computed, FairQuant."""
-    also = [id for id in ("fairquant",) if id in comparison.front.measures]
-    return list(dict.fromkeys([comparison.measure, *also]))
+    extra_measures = [id for id in ("fairquant",) if id in comparison.front.measures]
+    return list(dict.fromkeys([comparison.measure, *extra_measures]))
 
 
 def _figures(

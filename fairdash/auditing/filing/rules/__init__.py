@@ -63,11 +63,11 @@ def with_abilities(text: str) -> str:
     """
 
     def sentence(match: re.Match[str]) -> str:
-        table, does = ABILITIES[match[1]]
+        table, phrase = ABILITIES[match[1]]
         numbers = [number for number, each in QUESTIONS.items() if table in each.tables]
         if not numbers:
             raise LookupError(f"no question has the table {table!r}, which the ability {match[1]!r} names")
-        return f"Question {numbers[0]} {does}."
+        return f"Question {numbers[0]} {phrase}."
 
     return re.sub(r"\{(\w+)\}", sentence, text)
 
@@ -161,12 +161,15 @@ def _rules() -> Iterator[Rule]:
                 Heading(**{**part, "shows": tuple(part["shows"]), "blanks": tuple(part["blanks"])})
                 for part in row.pop("heading", [])
             )
-            shows = tuple(row.pop("shows", [])) or tuple(
+            shown_tables = tuple(row.pop("shows", [])) or tuple(
                 part for heading in headings for part in heading.shows
             )
-            cannot = tuple(with_abilities(row_of_ability) for row_of_ability in row.pop("cannot"))
+            limitations = tuple(with_abilities(row_of_ability) for row_of_ability in row.pop("cannot"))
             yield Rule(
-                **row | {"sources": tuple(row["sources"])}, cannot=cannot, shows=shows, headings=headings
+                **row | {"sources": tuple(row["sources"])},
+                cannot=limitations,
+                shows=shown_tables,
+                headings=headings,
             )
 
 
