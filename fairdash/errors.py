@@ -81,10 +81,10 @@ class Problem:
         else:
             noun = "Option" if self.is_option else "Column"
             problem = f"{noun} “{self.column}”: {problem[:1].lower()}{problem[1:]}"
-        return f"{problem}{_extent(self.lines, self.count)}. {self.hint}"
+        return f"{problem}{_lines_in_words(self.lines, self.count)}. {self.hint}"
 
 
-def _extent(lines: Sequence[int], count: int | None) -> str:
+def _lines_in_words(lines: Sequence[int], count: int | None) -> str:
     parts = []
     if count is not None:
         parts.append(f"{count:,} {'place' if count == 1 else 'places'}")

@@ -22,10 +22,10 @@ from fairdash.auditing.data import (
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models import ModelFile
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, with_model_price
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
-from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.auditing.table import AuditTable, without_small_groups
 from fairdash.data.dataset import draw_of_groups
 from fairdash.storage import sha256
 from fairdash.tables.columns import as_pandas
@@ -184,14 +184,14 @@ def audit(
     )  # fmt: skip
     if against is not None and not isinstance(against, AuditResult):
         against = AuditResult.load(against)
-    result = carry_out(
+    result = execute_audit(
         frame, plan, model=model, model_columns=model_columns, model_link=model_link,
         model_output=model_output, check_column=check_column, customer=customer,
     )  # fmt: skip
     return result if against is None else result.compare(against)
 
 
-def carry_out(
+def execute_audit(
     frame: pd.DataFrame,
     plan: AuditPlan,
     *,
@@ -228,7 +228,7 @@ def carry_out(
     frame = as_pandas(frame)
     on_model: tuple[str, ...] = ()
     if model is not None:
-        frame, pricing, on_model = priced(
+        frame, pricing, on_model = with_model_price(
             frame, model, columns=model_columns, name=plan.columns.price, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
@@ -250,19 +250,20 @@ def carry_out(
         pair = data.on("candidate") if has_second_price else data
         if has_second_price and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
-        firsts.append(Answered(data=data).go_on(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
+        firsts.append(Answered(data=data).answer_further(data.plan.asked - QUESTIONS_OF_BOTH_PRICES))
         n_done += 1
         if has_second_price:
             second = _answers_for_second_price(pair)
-            first_price = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
+            first_price = firsts[-1] if pair is data else Answered(data=pair).answer_further(second.parts)
             seconds.append(replace(second, pair=first_price))
             n_done += 1
-    for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
-        second_result = replace(second, result=conclude(second, verdicts))
-        firsts[k] = replace(firsts[k], pair=second_result).go_on(QUESTIONS_OF_BOTH_PRICES)
+    for k, (second, verdicts) in enumerate(zip(seconds, compute_verdicts(seconds), strict=True)):
+        second_result = replace(second, result=result_for_attribute(second, verdicts))
+        firsts[k] = replace(firsts[k], pair=second_result).answer_further(QUESTIONS_OF_BOTH_PRICES)
     origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
-        conclude(result, verdicts, origin) for result, verdicts in zip(firsts, decide(firsts), strict=True)
+        result_for_attribute(result, verdicts, origin)
+        for result, verdicts in zip(firsts, compute_verdicts(firsts), strict=True)
     ]
     is_whole = len(audited_data) == len(columns.each) + len(columns.crossings)
     result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
@@ -287,7 +288,7 @@ def _sample_rows(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tu
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
-def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
+def compute_verdicts(audits: Sequence[Answered]) -> list[dict[str, str]]:
     """Return the verdicts for each sensitive attribute and each combination of attributes (crossing).
 
     The primary criterion is tested at 5 % in each direction, and Holm's method corrects these tests for the
@@ -307,7 +308,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
     return verdicts
 
 
-def conclude(
+def result_for_attribute(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
     """Return the audit's result for one sensitive attribute."""
@@ -342,7 +343,7 @@ def conclude(
         verdict=verdicts.get(plan.criterion, UNDECIDED),
         figures=figures_of([*rows, *audit.measures], column=table.columns.sensitive),
         curve=tables["curve"],
-        tables=MappingProxyType(only_shown(tables)),
+        tables=MappingProxyType(without_small_groups(tables)),
         answers=tuple(
             Answer(
                 question=number,

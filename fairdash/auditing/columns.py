@@ -107,7 +107,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     checks.finish()
 
 
-def without_leaks(
+def exclude_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return two things: the names of the features to use, and notes.
@@ -231,7 +231,7 @@ def _shared_prefix_length(names: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
-def with_codes(
+def encode_classes(
     coded_frame: pd.DataFrame, columns: Columns, notes: list[str], *, min_rows: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the frame with class codes in the sensitive column, and the class names; add notes on merged
@@ -308,16 +308,16 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     if not (total_cost > 0 and total_price > 0) or _LOWEST <= total_cost / total_price <= _HIGHEST:
         return []
     sentence = (
-        f"{UNITS}: “{columns.outcome}” is {_in_per_cent(total_cost / total_price)} of “{columns.price}”."
+        f"{UNITS}: “{columns.outcome}” is {_format_percent(total_cost / total_price)} of “{columns.price}”."
     )
     if (
         price.max() <= _MAX_LOG
         and _LOWEST <= (ratio_to_exp := total_cost / float(known_weight @ np.exp(price))) <= _HIGHEST
     ):
         return [
-            f"{sentence} The outcome is {_in_per_cent(ratio_to_exp)} of exp(“{columns.price}”), so the price "
-            "seems to be a logarithm. Audit the exponential of the price, or choose the link “log” for a "
-            "model."
+            f"{sentence} The outcome is {_format_percent(ratio_to_exp)} of exp(“{columns.price}”), so "
+            "the price seems to be a logarithm. Audit the exponential of the price, or choose the link “log” "
+            "for a model."
         ]
     if total_cost < total_price and (_are_counts(cost) or _are_counts(cost * weight)):
         return [
@@ -336,7 +336,7 @@ def _are_counts(cost: Array) -> bool:
     return bool(finite.max() <= _MAX_CLAIMS and np.allclose(finite, np.round(finite), rtol=0, atol=1e-9))
 
 
-def _in_per_cent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Format a share in per cent with two significant digits, such as 6,600 %."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 

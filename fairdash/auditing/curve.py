@@ -142,8 +142,8 @@ def basis_of(table: AuditTable) -> Basis:
         at_points = np.append(at_points, mean)
         share, kind = np.append(share, where), (*kind, name)
     return Basis(
-        rows=rows, points=points, penalty=penalty, steps=steps, at=at_points, share=share, kind=kind, ends=tails,
-        table=table,
+        rows=rows, points=points, penalty=penalty, steps=steps, at=at_points, share=share, kind=kind,
+        ends=tails, table=table,
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTabl
     rank = (np.cumsum(mass) - mass / 2)[value]
     wave_rows = np.unique(np.linspace(0, table.n - 1, min(table.n, _MAX_WAVE_ROWS)).astype(np.intp))
     design, weight = rows[wave_rows], table.share[wave_rows]
-    weighted = times_rows(design, weight)
+    weighted = scale_rows(design, weight)
     gram = (design.T @ weighted).toarray()
     gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
     waves = np.cos(np.pi * np.outer(rank[wave_rows], np.arange(1, count + 1)))
@@ -313,7 +313,7 @@ def fit_curve(
     """
     design = basis.rows if rows is None else rows
     weight = table.share
-    weighted = times_rows(design, weight)
+    weighted = scale_rows(design, weight)
     gram = np.asarray((design.T @ weighted).todense() if issparse(design) else design.T @ weighted)
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
@@ -333,7 +333,7 @@ def fit_curve(
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
     residual = centred - np.asarray(design @ coefficients).ravel()
-    scores = by_unit(weighted, residual, table)
+    scores = sum_by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
     meat = _gram_matrix(scores) * n_units / max(n_units - edf, 1.0)
@@ -348,8 +348,8 @@ def fit_curve(
     return Curve(
         basis=basis, values=values, coefficients=coefficients + level,
         covariance=(covariance + covariance.T) / 2, solve=solve, scores=scores, rank_slope=slope,
-        products=by_unit(weighted, centred, table),
-        lam=lam, edf=edf, freedom=_freedom(basis, table),
+        products=sum_by_unit(weighted, centred, table),
+        lam=lam, edf=edf, freedom=_degrees_of_freedom(basis, table),
     )  # fmt: skip
 
 
@@ -362,7 +362,7 @@ def predicted_out_of_fold(
     for fold in range(n_folds):
         test = folds == fold
         rows = basis.rows[~test]
-        weighted = times_rows(rows, table.weight[~test] / table.weight[~test].sum())
+        weighted = scale_rows(rows, table.weight[~test] / table.weight[~test].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
         predictions[test] = basis.rows[test] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~test]))
@@ -399,7 +399,7 @@ def _gram_matrix(scores: Rows) -> Array:
     return np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
 
 
-def times_rows(design: Rows, factor: Array) -> Rows:
+def scale_rows(design: Rows, factor: Array) -> Rows:
     """Multiply each row of a design matrix (n, p) by the row's factor (n,)."""
     if not issparse(design):
         return design * factor[:, None]
@@ -408,16 +408,16 @@ def times_rows(design: Rows, factor: Array) -> Rows:
     return csr_matrix((values, design.indices, design.indptr), design.shape)
 
 
-def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
+def sum_by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
     """Multiply `weighted` rows (n, p) by residuals (n,), and return the sums within each unit, (U, p)."""
-    products, units = times_rows(weighted, residual), table.units
+    products, units = scale_rows(weighted, residual), table.units
     if len(units) == table.n_units:
         return products
     unit_indicators = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
     return unit_indicators @ products
 
 
-def _freedom(basis: Basis, table: AuditTable) -> Array:
+def _degrees_of_freedom(basis: Basis, table: AuditTable) -> Array:
     """Return the degrees of freedom of the points' variances, (J,); unequal weights reduce them."""
     freedom = np.full(len(basis.at), np.inf)
     for j in np.flatnonzero(np.array(basis.kind) == "level"):

@@ -19,12 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
-from fairdash.auditing.gaps import (
-    LEVEL,
-    Estimate,
-    Tested,
-    largest_gap,
-)
+from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns
 from fairdash.auditing.result import AMOUNT, MEASURE, SHARE, Findings
@@ -245,11 +240,11 @@ class AuditData:
             return None
         return learn_costs(
             table,
-            tell=lambda share: self.say("Estimating the expected cost", 6, 0.6 + 0.4 * share),
+            tell=lambda share: self.report_progress("Estimating the expected cost", 6, 0.6 + 0.4 * share),
             random_state=self.seed,
         )
 
-    def say(self, message: str, question: int, part: float = 0.0) -> None:
+    def report_progress(self, message: str, question: int, part: float = 0.0) -> None:
         """Report that the share `part` of a question's work is done."""
         self.tell(message, (question + part) / (max(QUESTIONS) + 1))
 
@@ -272,13 +267,13 @@ class Answered:
     #: Answers for the other of two prices on the same rows; None if only one price is audited.
     pair: Answered | None = None
 
-    def go_on(self, questions: Collection[int]) -> Answered:
+    def answer_further(self, questions: Collection[int]) -> Answered:
         """Answer further questions, each from the data and the answers to previous questions."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
-                self.data.say(question.title, number)
+                self.data.report_progress(question.title, number)
                 n_dropped = self.data.left_out(question.uses)
                 try:
                     part = question.answer(self.data, replace(self, parts=parts))
@@ -366,8 +361,9 @@ def data_of(
         is_first = table is tables[0]
         all_notes = (*notes, *table.notes, *(crossing_notes if is_first else ()))
         data = AuditData(
-            table=replace(table.on(()), notes=all_notes), frame=frame, plan=replace(plan, columns=table.columns),
-            tell=tell, crossings=crossings if is_first else (), is_first=is_first,
+            table=replace(table.on(()), notes=all_notes), frame=frame,
+            plan=replace(plan, columns=table.columns), tell=tell, crossings=crossings if is_first else (),
+            is_first=is_first,
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
@@ -449,4 +445,4 @@ def _answers_for_second_price(data: AuditData) -> Answered:
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
     frame = data.frame[data.frame[data.plan.columns.price].notna()]
     second = replace(data, table=table, frame=frame, plan=plan, crossings=(), roles=frozenset(), _parts={})
-    return Answered(data=second).go_on(plan.asked)
+    return Answered(data=second).answer_further(plan.asked)

@@ -32,7 +32,7 @@ from fairdash.auditing.columns import feature_names
 from fairdash.auditing.filing.view import report_of
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.result import CONTENT, Findings, changes_since
 from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
@@ -44,7 +44,7 @@ from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
 #: Maximum size of evidence in bytes, both zipped and unzipped: a hundred times the size of a large audit.
-LARGEST = 64 * 10**6
+MAX_BYTES = 64 * 10**6
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
@@ -92,7 +92,7 @@ def command_of(result: Findings) -> str:
     return f"fairdash audit{file} --plan plan.json{model}{comparison_option} --out again.zip"
 
 
-def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
+def evidence_zip(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """Return a result as a zip; `files` maps file names to the contents of ``audit.json`` and the tables."""
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     columns, command = result.plan.columns, command_of(result)
@@ -139,11 +139,11 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     file_path = Path(path)
     with _errors_of_reading(file_path, "plan"):
         text = read_part(file_path, PLAN) if file_path.suffix.lower() == ".zip" else _read_limited(file_path)
-        return read_plan_file(text, max_bytes=LARGEST)
+        return read_plan_file(text, max_bytes=MAX_BYTES)
 
 
 def read_part(zip_path: Path, name: str) -> bytes:
-    """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and check it by the plan's hash.
+    """Read a file of at most :data:`MAX_BYTES` bytes from an evidence zip, and check it by the plan's hash.
 
     Raises
     ------
@@ -151,9 +151,9 @@ def read_part(zip_path: Path, name: str) -> bytes:
         The file is missing, too large, or does not match its hash.
     """
     with _errors_of_reading(zip_path):
-        files = unpack(_read_limited(zip_path), PLAN, name, largest=LARGEST)
+        files = unpack(_read_limited(zip_path), PLAN, name, largest=MAX_BYTES)
         if name != PLAN and PLAN in files:
-            plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
+            plan = read_plan_file(files[PLAN], max_bytes=MAX_BYTES)
             if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {zip_path} does not match its plan.json",
@@ -164,8 +164,8 @@ def read_part(zip_path: Path, name: str) -> bytes:
 
 def _read_limited(zip_path: Path) -> bytes:
     with zip_path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
         raise ValueError
     return content
 
@@ -211,7 +211,7 @@ class AuditResult(Findings):
         -------
         AuditResult
             This result with :attr:`drift` and two more tables (see
-            :func:`fairdash.auditing.result.drift_since`).
+            :func:`fairdash.auditing.result.changes_since`).
 
         Raises
         ------
@@ -223,8 +223,8 @@ class AuditResult(Findings):
         if isinstance(other, AuditResult):
             other_evidence, content = other, other.files()[CONTENT]
         else:
-            other_evidence, content = self.load(other), _content_in(Path(other))
-        drift, tables = drift_since(self, other_evidence, sha256=sha256(content))
+            other_evidence, content = self.load(other), _read_content(Path(other))
+        drift, tables = changes_since(self, other_evidence, sha256=sha256(content))
         return replace(self, since=drift, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -248,7 +248,7 @@ class AuditResult(Findings):
 
     def to_zip(self) -> bytes:
         """Return the evidence as one reproducible zip: report, answers, tables and plan."""
-        return packed(self, self.files())
+        return evidence_zip(self, self.files())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
@@ -261,7 +261,7 @@ class AuditResult(Findings):
         """
         file_path = Path(path)
         with _errors_of_reading(file_path):
-            return cls._of(read_content(_content_in(file_path), max_bytes=LARGEST))
+            return cls._of(read_content(_read_content(file_path), max_bytes=MAX_BYTES))
 
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
@@ -286,5 +286,5 @@ class AuditResult(Findings):
         )
 
 
-def _content_in(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     return read_part(path, CONTENT) if path.suffix.lower() == ".zip" else (path / CONTENT).read_bytes()

@@ -70,14 +70,14 @@ class Estimate:
         return Estimate(**{name: change(getattr(self, name)) for name in ("value", "ci_low", "ci_high")})
 
 
-def within(each: Estimate, mean: float = 1.0) -> str:
+def with_interval(each: Estimate, mean: float = 1.0) -> str:
     """Format a share, or an amount divided by the mean, with its interval."""
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
-def of_mean(each: Estimate, mean: float) -> str:
+def percent_of_mean(each: Estimate, mean: float) -> str:
     """Format an amount as "x % of the mean price", with its interval."""
-    value, _, interval = within(each, mean).partition(" (")
+    value, _, interval = with_interval(each, mean).partition(" (")
     return f"{value} of the mean price ({interval}"
 
 
@@ -150,7 +150,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     inside the range, so the band does not contain the jump (docs/audit.md has the measurements).
     """
     values, covariance = curve.values, curve.covariance
-    draws = _draw(covariance, random_state)
+    draws = _draw_errors(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
     min_error = _min_standard_error(curve)
     variance = np.diag(covariance)
@@ -158,7 +158,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     error = np.sqrt(np.maximum(spread, min_error**2))
     difference = values[first] - values[second]
     drawn_errors = draws[:, first] - draws[:, second]
-    scale, freedom = _scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
+    scale, freedom = _draw_scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
     errors = error
     if scale.shape[0] > 1:
         spread = variance * scale**2
@@ -177,7 +177,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
         lower=pairs.lower(LEVEL),
         upper=float((size + one_sided).max()),
         floor=float(np.ptp(draws, axis=1).mean()),
-        p_value=p_of_flat(curve, random_state=random_state),
+        p_value=p_value_of_flat_curve(curve, random_state=random_state),
         p_below=float(stdtr(freedom, (size - delta) / error).max()),
         p_above=pairs.p_above(delta),
         smallest=float(np.quantile(limits_without_gap, POWER)),
@@ -191,7 +191,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     return gap, pd.DataFrame(band).sort_values("at", ignore_index=True)
 
 
-def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
+def p_value_of_flat_curve(curve: Curve, *, random_state: int | None = 0) -> float:
     """Test for a flat curve by the largest |t| of the curve's contrasts; return the p-value, in (0, 1].
 
     The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
@@ -363,14 +363,14 @@ def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> f
     return float(np.quantile(largest, 1 - LEVEL))
 
 
-def _draw(covariance: Array, random_state: int | None) -> Array:
+def _draw_errors(covariance: Array, random_state: int | None) -> Array:
     """Draw random errors of a curve, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
     half_draws = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half_draws, -half_draws]) @ root.T) * scale
 
 
-def _scales(freedom: Array, random_state: int | None) -> Array:
+def _draw_scales(freedom: Array, random_state: int | None) -> Array:
     """Draw the relative errors of standard errors, (draws, J); (1, J) if no standard error is uncertain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))

@@ -237,7 +237,7 @@ class Findings:
     def in_words(self) -> str:
         """Summary in words: primary verdict with its gap and interval, then verdicts for other attributes."""
         first = self.decisive
-        sentences = [primary(first.verdicts.iloc[0], first.plan)]
+        sentences = [primary_in_words(first.verdicts.iloc[0], first.plan)]
         others = [result for result in self.along if result.plan.columns != first.plan.columns]
         for verdict in (ABOVE, UNDECIDED, BELOW):
             names = [result.plan.columns.sensitive for result in others if result.verdict == verdict]
@@ -245,7 +245,7 @@ class Findings:
         return " ".join(sentences)
 
     @property
-    def every_note(self) -> tuple[str, ...]:
+    def all_notes(self) -> tuple[str, ...]:
         """Notes of the results for all attributes and crossings, without duplicates."""
         return tuple(dict.fromkeys(note for result in self.along for note in result.notes))
 
@@ -307,16 +307,16 @@ def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFram
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    columns = {str(name): [_known(value) for value in table[name].tolist()] for name in table}
+    columns = {str(name): [_none_if_nan(value) for value in table[name].tolist()] for name in table}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _known(value: Any) -> Any:
+def _none_if_nan(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def primary(row: pd.Series, plan: AuditPlan) -> str:
+def primary_in_words(row: pd.Series, plan: AuditPlan) -> str:
     """Return a sentence on the primary gap and a sentence on its verdict, from a `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
@@ -332,7 +332,7 @@ def primary(row: pd.Series, plan: AuditPlan) -> str:
     return f"{sentence} ({interval_text}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
-def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
+def changes_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
     """Return the changes since another audit, and the tables of changes.
 
     Returns

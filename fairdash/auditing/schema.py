@@ -126,7 +126,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFile:
-    """Fields of plan.json, which :func:`fairdash.auditing.evidence.packed` writes."""
+    """Fields of plan.json, which :func:`fairdash.auditing.evidence.evidence_zip` writes."""
 
     fairdash_audit: int
     plan: AuditPlan

@@ -26,12 +26,12 @@ from fairdash.auditing.columns import (
     check_names,
     check_numbers,
     check_values,
+    encode_classes,
+    exclude_leaks,
     feature_names,
     price_in_words,
     probabilities_of,
     units_in_words,
-    with_codes,
-    without_leaks,
 )
 from fairdash.auditing.plan import Columns
 from fairdash.dependence.grouping import as_groups
@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
-FEWEST = 100
+MIN_ROWS = 100
 #: Optional roles in their order as sort keys. A second price is the last key, even if it is audited alone.
 _SORT_ROLES = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
@@ -186,7 +186,7 @@ class AuditTable:
         return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
 
     @property
-    def everyone(self) -> str:
+    def rows_in_words(self) -> str:
         """Noun that follows a share: “the rows”, or “the exposure” if a column has that role."""
         return "the rows" if self.columns.exposure is None else "the exposure"
 
@@ -240,7 +240,7 @@ class AuditTable:
         if np.array_equal(order, np.arange(self.n)):
             return self
         count = len(np.unique(self.units[order]))
-        if count < FEWEST:
+        if count < MIN_ROWS:
             names = [name for role in _SORT_ROLES if role in roles for name in self.columns.of(role)]
             unit = "rows" if self.columns.groups is None else "groups of rows"
             raise _too_few_rows(
@@ -291,7 +291,7 @@ class AuditTable:
         check_numbers(frame, columns)
         complete, notes = complete_rows(frame, columns)
         probabilities, known_class = probabilities_of(frame, columns, complete, notes)
-        used_features, leak_notes = without_leaks(frame, columns, feature_names(frame, columns))
+        used_features, leak_notes = exclude_leaks(frame, columns, feature_names(frame, columns))
         notes += leak_notes
         features = pd.DataFrame({name: as_feature(frame[name]) for name in used_features}, index=frame.index)
         needed_columns = [*columns.numbers().values(), *columns.controls]
@@ -299,17 +299,17 @@ class AuditTable:
         used = frame.loc[complete, list(dict.fromkeys(needed_columns))].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = with_codes(used, columns, notes, min_rows=FEWEST)
+            used, classes = encode_classes(used, columns, notes, min_rows=MIN_ROWS)
         features = features[complete].reset_index(drop=True)
         numbers = {
             role: used[name].to_numpy(dtype=float, na_value=np.nan)
             for role, name in columns.numbers().items()
         }
         weight = numbers.pop("exposure", np.ones(len(used)))
-        if len(used) < FEWEST:
+        if len(used) < MIN_ROWS:
             raise _too_few_rows(len(used), "complete rows", notes)
         if cap is not None and "outcome" in numbers:
-            numbers["outcome"] = _capped(numbers["outcome"], weight, cap, columns, notes)
+            numbers["outcome"] = _cap_outcomes(numbers["outcome"], weight, cap, columns, notes)
         for role, name in columns.numbers().items():
             if name in columns.totals:
                 numbers[role] = numbers[role] / weight
@@ -331,7 +331,7 @@ class AuditTable:
         units = np.arange(len(used), dtype=np.intp)
         if columns.groups is not None:
             units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
-        if (n_units := len(np.unique(units))) < FEWEST:
+        if (n_units := len(np.unique(units))) < MIN_ROWS:
             raise _too_few_rows(n_units, "groups of complete rows", notes)
         if columns.groups is not None:
             notes.append(
@@ -395,7 +395,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
     return complete, notes
 
 
-def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def without_small_groups(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Remove the rows of tables that describe groups too small to be shown, judged by the column ``rows``."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
@@ -403,7 +403,7 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
+def _cap_outcomes(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
     """Limit outcomes (n,) to the cap, and add a note with the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
@@ -418,7 +418,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 def _too_few_rows(count: int, unit: str, notes: list[str]) -> DataError:
     """Return the error for too few rows, with the notes on rows left out, which are the usual reason."""
-    sentence = " ".join([f"An audit needs {FEWEST} {unit}, and there are {count}.", *notes])
+    sentence = " ".join([f"An audit needs {MIN_ROWS} {unit}, and there are {count}.", *notes])
     return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 

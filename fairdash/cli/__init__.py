@@ -126,13 +126,13 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
     )
 
 
-def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
+def help_of_all_commands(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
     """Return the help of the program, then of each command and subcommand, with their names."""
     yield verbs, help_text(cli, verbs, width=width)
     group = cli[verbs[0]] if verbs else cli
     for name in group if len(verbs) < 2 else ():
         if not name.startswith("-"):
-            yield from help_of_every_verb(cli, *verbs, name, width=width)
+            yield from help_of_all_commands(cli, *verbs, name, width=width)
 
 
 def _default_in_words(default: object) -> str | None:
@@ -292,7 +292,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def say(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def print_result(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a result as JSON, for programs, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(result), indent=2, allow_nan=False))

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fairdash.auditing import plan as plans
-from fairdash.auditing.audit import carry_out
+from fairdash.auditing.audit import execute_audit
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.filing.view import summary_of
@@ -22,7 +22,7 @@ from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, plan_of
 from fairdash.auditing.result import CONTENT, Findings
-from fairdash.cli import AsJson, Columns, say, with_options
+from fairdash.cli import AsJson, Columns, print_result, with_options
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.data.catalogue import load_dataset
 from fairdash.errors import OptionError
@@ -52,7 +52,7 @@ def compare_repeated(now: Findings, before: Findings) -> str:
         )
     return " ".join(
         _sentences(dict(_values_by_path(before.to_dict(), ())), dict(_values_by_path(now.to_dict(), ())))
-    ) + _made_with(now, before)
+    ) + _version_differences(now, before)
 
 
 def _sentences(text_before: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _relative_difference(value_before: Any, new: Any, scale: float) -> float:
     return math.inf
 
 
-def _made_with(now: Findings, other_evidence: Findings) -> str:
+def _version_differences(now: Findings, other_evidence: Findings) -> str:
     others = (
         f"{name} {other_evidence.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
         for name in sorted(other_evidence.made_with.keys() | now.made_with.keys())
@@ -215,13 +215,13 @@ def audit(
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
     frame, origin = _table(file, earlier_evidence, None if model is not None else requested, reading=chosen)
-    result = carry_out(frame, requested, origin=origin, model=model, **model_options)
+    result = execute_audit(frame, requested, origin=origin, model=model, **model_options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if last_audit is not None:
         result = result.compare(last_audit)
     repeated_texts = {"repeated": repeated} if repeated else {}
     try:
-        say(
+        print_result(
             result.to_dict() | repeated_texts,
             (*lines_of(summary_of(result)), *repeated_texts.values()),
             as_json=as_json,
@@ -295,7 +295,9 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     today = datetime.now(UTC).date()
     selected = [rule for rule in RULES.values() if not stale or rule.is_stale(today)]
     no_rules = () if selected else ("No rule was last looked up over a year ago.",)
-    say([rule.row for rule in selected], (*map(_rule_in_words, selected), *no_rules), as_json=as_json)
+    print_result(
+        [rule.row for rule in selected], (*map(_rule_in_words, selected), *no_rules), as_json=as_json
+    )
     return int(stale and bool(selected))
 
 
@@ -315,7 +317,9 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     lines = [f"{name.capitalize()}: {description[name]}" for name in ("kind", "objective", "output", "size")]
     lines += [f"Outputs: {', '.join(description['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
     unknown = [f"  {column}" for column in description["unknown"]]
-    say(description, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
+    print_result(
+        description, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json
+    )
     return 0
 
 

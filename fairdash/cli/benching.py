@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from fairdash import api
-from fairdash.cli import AsJson, Seed, Words, rows, say
+from fairdash.cli import AsJson, Seed, Words, print_result, rows
 from fairdash.cli.training import DataOptions
 from fairdash.utils.imports import need
 from fairdash.utils.text import visible
@@ -40,7 +40,7 @@ def bench(
     dataset = data.load()
     result = api.bench(dataset, methods=method, n_splits=splits, random_state=random_state, progress=_show)
     printed = {"dataset": dataset.name, "splits": splits, "rows": rows(result)}
-    say(printed, _table(result, splits), as_json=as_json)
+    print_result(printed, _table(result, splits), as_json=as_json)
 
 
 def _table(table: pd.DataFrame, splits: int) -> Iterator[str]:

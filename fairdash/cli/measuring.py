@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.cli import AsJson, Columns, Seed, say
+from fairdash.cli import AsJson, Columns, Seed, print_result
 from fairdash.cli.reading import Marks, read_file
 from fairdash.dependence import (
     REGISTRY,
@@ -133,7 +133,7 @@ def measure(
     if among_equals is not None:
         figures["among_equals"] = asdict(among_equals)
     n_groups = int(groups[0][complete].nunique()) if groups else None
-    say(figures, _sentences(estimate, verdict, n_dropped, among_equals, n_groups), as_json=as_json)
+    print_result(figures, _sentences(estimate, verdict, n_dropped, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -184,7 +184,7 @@ def check(
     report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
     findings = {"certain": report.certain, "suspect": report.suspect}
-    say(asdict(report) | findings, report.sentences(), as_json=as_json)
+    print_result(asdict(report) | findings, report.sentences(), as_json=as_json)
     return 1 if report.certain else 0
 
 

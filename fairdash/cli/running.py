@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairdash.cli import AsJson, say
+from fairdash.cli import AsJson, print_result
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.runs import launch
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
-from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.deletion import delete_run, deletion_in_words, derived_from_runs
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, RESULT, Run
@@ -44,7 +44,7 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
         for record in run_records
     ]
     lines = lines or ["No run yet. Train a run in the app: fairdash app."]
-    say({"runs": run_records, "damaged": run_list.damaged}, lines, as_json=as_json)
+    print_result({"runs": run_records, "damaged": run_list.damaged}, lines, as_json=as_json)
     if run_list.damaged and not as_json:
         print(f"Can't be read: {', '.join(run_list.damaged)}. Other runs are not affected.", file=sys.stderr)
 
@@ -57,13 +57,13 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "doing": opened.status.doing,
         "message": opened.status.message,
         "can_go_on": opened.status.is_over and opened.can_go_on,
-        "models": [folder.name for folder in made_in(opened).jobs[ModelJob]],
+        "models": [folder.name for folder in derived_from_runs(opened).jobs[ModelJob]],
         "folder": str(opened.folder),
         "other_defaults": opened.other_defaults,
     }
     if opened.available_result == RESULT:
         run_record["lams"] = list(opened.read_result().sweep.lams)
-    say(run_record | {"plan": to_plain(opened.spec.plan)}, _facts(run_record), as_json=as_json)
+    print_result(run_record | {"plan": to_plain(opened.spec.plan)}, _facts(run_record), as_json=as_json)
 
 
 def _facts(record: dict[str, Any]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
         )
     launch.resume(opened)
     sentence = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
-    say({"id": run, "goes_on": True}, [sentence], as_json=as_json)
+    print_result({"id": run, "goes_on": True}, [sentence], as_json=as_json)
 
 
 @runs.command
@@ -120,9 +120,9 @@ def delete(
 ) -> int:
     """Delete a run and the models made from it."""
     opened = Run(run, owner=check_owner(owner))
-    to_delete = made_in(opened)
+    to_delete = derived_from_runs(opened)
     if not as_json:
-        print(what_goes(to_delete))
+        print(deletion_in_words(to_delete))
     if not yes:
         if as_json or not sys.stdin.isatty():
             raise OptionError.of("there is no terminal to ask", "Add --yes to delete the run.", column="yes")
@@ -131,7 +131,7 @@ def delete(
             return 1
     delete_run(opened)
     deleted = {"id": run, "deleted": True, "models": [folder.name for folder in to_delete.jobs[ModelJob]]}
-    say(deleted, [f"{run} is deleted."], as_json=as_json)
+    print_result(deleted, [f"{run} is deleted."], as_json=as_json)
     return 0
 
 
@@ -175,7 +175,7 @@ def confirm(
         | verdict
     )
     del record["point"]
-    say(record | {"opened": times}, sentences, as_json=as_json)
+    print_result(record | {"opened": times}, sentences, as_json=as_json)
 
 
 @runs.command
@@ -200,7 +200,7 @@ def _note_written(
     """Record in the run's log that a file was written, and print lines and the file's path."""
     note_export(run.folder, content, file=out_path.name, who=owner)
     record = {"file": str(out_path), "bytes": len(content), "sha256": sha256(content)}
-    say(record, [*lines, f"{out_path}: {megabytes(len(content))}"], as_json=as_json)
+    print_result(record, [*lines, f"{out_path}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -218,7 +218,9 @@ def import_file(
     except OSError as error:
         raise StorageError.of(f"{file} can't be read ({error.strerror})", "Name another file.") from error
     imported = import_run(content, owner=check_owner(owner))
-    say({"id": imported.run.id, "what": str(imported)}, [f"{imported.run.id}: {imported}"], as_json=as_json)
+    print_result(
+        {"id": imported.run.id, "what": str(imported)}, [f"{imported.run.id}: {imported}"], as_json=as_json
+    )
 
 
 def report(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fairdash.cli import AsJson, Words, say
+from fairdash.cli import AsJson, Words, print_result
 from fairdash.errors import OptionError
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.imports import need
@@ -120,4 +120,4 @@ def reproduce(
     )
     study_files = {"folder": str(out_path), "tables": list(result.tables), "about": result.about}
     summary = f"{out_path}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
-    say(study_files, [summary], as_json=as_json)
+    print_result(study_files, [summary], as_json=as_json)

@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say, with_options
+from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, print_result, rows, with_options
 from fairdash.cli.measuring import note_policies
 from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
@@ -179,7 +179,7 @@ class DataOptions:
         not_used = {
             name: suggestion.left_out[name]
             for name in others
-            if name in (*suggestion.to_be_said, suggestion.group)
+            if name in (*suggestion.notes_on_codes, suggestion.group)
             or suggestion.left_out.get(name) == NAMES_POLICIES
         }
         for name, text in not_used.items():
@@ -303,7 +303,7 @@ def sweep(
         "notes": result.notes,
         "rows": rows(result.frame),
     }
-    say(content, _table(result), as_json=as_json)
+    print_result(content, _table(result), as_json=as_json)
 
 
 def _table(result: SweepResult) -> Iterator[str]:
@@ -380,7 +380,7 @@ def find_lam(
 def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
     record = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
-    say(choice | record | {"rows": rows(result.frame)}, lines, as_json=as_json)
+    print_result(choice | record | {"rows": rows(result.frame)}, lines, as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from fairdash.tables.exposure import (
     DROP_NEGATIVE,
     FLOOR,
     OF_NEGATIVES,
-    divided,
     looks_like_total,
+    rate_of,
     rescale,
     unit_of_rate,
 )
@@ -117,7 +117,7 @@ def build_dataset(
     outcomes, problems = table.outcomes()
     is_used = ~table.unusable_rows(outcomes, drop_missing)
     if not is_used.all():
-        table = table.only(is_used)
+        table = table.select_rows(is_used)
         outcomes = {column: values.loc[is_used] for column, values in outcomes.items()}
     if (n_rows := len(table.frame)) < MIN_ROWS:
         problems.append(
@@ -133,7 +133,7 @@ def build_dataset(
         n_groups = table.frame[roles.group].nunique()
         remarks.append(f"The rows belong to {counted(n_groups, 'group')}, by “{roles.group}”.")
     if roles.target in outcomes and roles.weight in (None, *outcomes):
-        problems.extend(table.settle_totals(outcomes))
+        problems.extend(table.note_totals(outcomes))
 
     restored = table.fixed("keep")
     features, problems_of_features = choose_features(
@@ -146,7 +146,7 @@ def build_dataset(
         )
     )
     problems.extend(problems_of_features)
-    table.say_leaks(features)
+    table.note_leaks(features)
     if not features and not problems_of_features:
         problems.append(
             Problem(what="no feature is left from which to predict", hint="Choose further columns.")
@@ -159,7 +159,7 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], note = divided(columns[roles.target], columns[roles.weight])
+        columns[roles.target], note = rate_of(columns[roles.target], columns[roles.weight])
         remarks.append(note)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
@@ -205,7 +205,7 @@ class _Table(NamedTuple):
         """Return the columns for which the user has accepted a fix of this kind."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
-    def only(self, rows: np.ndarray) -> _Table:
+    def select_rows(self, rows: np.ndarray) -> _Table:
         """Return the table with only the rows of a mask, and with all notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
@@ -287,7 +287,7 @@ class _Table(NamedTuple):
             if np.isfinite(lost_sum) and lost_sum:
                 self.notes.append(f"“{target}” has the sum {lost_sum:,.6g} in these rows.")
 
-    def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
+    def note_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
         """Add notes on negative amounts in the target, and on a total that is not divided by the exposure.
 
         If negative amounts are replaced by 0, the method changes the target in `outcomes`.
@@ -312,7 +312,7 @@ class _Table(NamedTuple):
             outcomes[roles.target] = target.clip(lower=0)
         return []
 
-    def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
+    def note_leaks(self, features: Mapping[str, pd.Series]) -> None:
         """Add notes on the columns that reveal the target or the price."""
         roles = self.roles
         role_of_column = {column for role, part in roles.parts.items() if role != FEATURE for column in part}

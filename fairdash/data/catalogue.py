@@ -122,7 +122,7 @@ class CatalogueEntry:
         """Return whether the data set can be loaded without a network connection."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
-    def how_to_bring(self) -> str:
+    def how_to_obtain(self) -> str:
         """Explain how users obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
@@ -130,7 +130,7 @@ class CatalogueEntry:
             "to the folder around it."
         )
 
-    def keep_brought(self, content: bytes) -> None:
+    def store_downloaded(self, content: bytes) -> None:
         """Store a file that the user has downloaded from the publisher in the user's cache.
 
         Raises
@@ -163,8 +163,8 @@ class CatalogueEntry:
         folder = find_folder(self.folder, self.files)
         if self.bring:
             if folder is None:
-                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_bring())
-            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_bring()}")
+                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_obtain())
+            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_obtain()}")
         if folder is None:
             folder = cache_folder(self.folder)
             advice = (

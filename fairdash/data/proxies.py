@@ -150,7 +150,7 @@ def ranking_steps(
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
     """Run :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
-    from fairdash.dependence.grouping import as_groups, by_rank, group_rows
+    from fairdash.dependence.grouping import as_groups, exchange_by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
     from fairdash.dependence.spline_basis import number_basis
@@ -177,7 +177,7 @@ def ranking_steps(
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
     permutations = draw_orders(s[None], n_permutations, random_state, groups)
     if groups is not None:
-        permutations = np.stack([by_rank(s, order, s) for order in permutations])
+        permutations = np.stack([exchange_by_rank(s, order, s) for order in permutations])
     orders = np.concatenate([np.arange(len(s))[None], permutations])
     basis_of_s = number_basis(s)
     in_other_orders = basis_of_s.reordered(orders[1:])

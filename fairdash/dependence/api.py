@@ -16,7 +16,7 @@ from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import precision, settled, varies
+from fairdash.utils.rounding import precision, round_stably, varies
 
 Array = NDArray[np.float64]
 
@@ -266,11 +266,11 @@ class Pairs:
             hint = "Give the same number of values for u and for v, at least one."
             raise _error("v", "u and v have different numbers of rows", hint)
         weight = _weights(sample_weight, a.shape)
-        a = settled(a, weight, eps=precision(u))
+        a = round_stably(a, weight, eps=precision(u))
         if b.ndim == 2:
-            b = settled(b, weight, eps=precision(v))
+            b = round_stably(b, weight, eps=precision(v))
         else:
-            b = np.moveaxis(settled(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
+            b = np.moveaxis(round_stably(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
             _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
         return cls(a, b, weight, as_groups(groups, a.shape[1]))
@@ -280,7 +280,7 @@ class Pairs:
         groups = None if self.groups is None else as_groups(self.groups[index], len(index))
         return replace(self._selected(index), groups=groups)
 
-    def counted(self) -> Pairs:
+    def drop_zero_weights(self) -> Pairs:
         """Drop rows whose weight is 0 in every pair; the remaining groups keep their numbers."""
         if self.weight is None or (has_weight := (self.weight > 0).any(axis=0)).all():
             return self
@@ -317,8 +317,8 @@ class Estimator:
 
     def values(self, pairs: Pairs) -> Array:
         """Return the measure of each pair, (K,)."""
-        pairs = pairs.counted()
-        return self._applied(pairs, np.zeros(len(pairs.u)))
+        pairs = pairs.drop_zero_weights()
+        return self._compute(pairs, np.zeros(len(pairs.u)))
 
     def null(self, pairs: Pairs, permutations: Index) -> Array:
         """Return the measure of u and each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
@@ -344,12 +344,12 @@ class Estimator:
         accepted = keywords(self.measure.load())
         options: dict[str, Any] = {}
         if weight is None:
-            is_short = "permutations" in accepted and _keep_margin(permutations, pairs.groups)
+            is_short = "permutations" in accepted and _are_permutations(permutations, pairs.groups)
         else:
             is_short = "weight_moves" in accepted and bool((weight > 0).all())
             options["weight_moves"] = weight_moves
         if is_short:
-            return self._applied(pairs, result, permutations=permutations, **options)
+            return self._compute(pairs, result, permutations=permutations, **options)
         for row in range(len(pairs.u)):
             fixed_u = np.broadcast_to(pairs.u[row], permutations.shape)
             weights = None if weight is None else np.broadcast_to(weight[row], fixed_u.shape)
@@ -358,7 +358,7 @@ class Estimator:
             result[row] = self.values(Pairs(fixed_u, pairs.v[row][permutations], weights, pairs.groups))
         return result
 
-    def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
+    def _compute(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
         """Compute the measure of each pair in which both variables vary, in pieces that fit in memory."""
         entry, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not entry.accepts_weights:
@@ -393,7 +393,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
     return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def _keep_margin(permutations: Index, groups: Index | None) -> bool:
+def _are_permutations(permutations: Index, groups: Index | None) -> bool:
     """Return whether every order (B, n) contains each row once; exchanges of unequal groups repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)

@@ -21,14 +21,14 @@ from fairdash.dependence.conditional_means import (
     LEFT_OF_S,
     N_FOLDS,
     Given,
-    as_given,
-    determined,
+    determined_error,
     draw_folds,
     indicators,
     require_differences,
     ridge_out_of_fold,
     smooth_functions,
     spline_functions,
+    split_columns,
     trees_out_of_fold,
 )
 from fairdash.dependence.grouping import as_groups, group_rows
@@ -199,7 +199,7 @@ def assess_conditional_dependence(
         "Give a whole number of at least 19.",
     )
     checks.finish()
-    table, codes = as_given(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
+    table, codes = split_columns(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
     residuals = double_residuals(
         u,
         s,
@@ -289,7 +289,7 @@ def double_residuals(
     pair = Pairs.of(u, s, sample_weight, groups, single=True)
     a, weight, codes, n = pair.u, pair.weight, pair.groups, pair.u.shape[1]
     b = pair.v[0][:, None] if pair.v.ndim == 2 else pair.v[0]
-    table = given if isinstance(given, Given) else as_given(given, n)
+    table = given if isinstance(given, Given) else split_columns(given, n)
     rows = np.arange(n) if weight is None else np.flatnonzero(weight[0] > 0)
     sample_note = ""
     if regression == "trees" and len(rows) > TREE_ROWS:
@@ -323,7 +323,7 @@ def double_residuals(
     share = np.average(residuals**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
     usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
     if not (usable & smooth).any():
-        raise determined()
+        raise determined_error()
     scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=mass)) ** 2, weights=mass))
     return DoubleResiduals(
         u=residuals[:, 0] * scale,

@@ -71,7 +71,7 @@ class Given:
         )
 
 
-def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
+def split_columns(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     """Check C and split it into numeric columns and levels.
 
     Parameters
@@ -129,7 +129,7 @@ def _codes_by_frequency(column: pd.Series) -> Index:
     return rank[codes]
 
 
-def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
+def functions_of_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
     There are at most `count` functions, and fewer functions than distinct values of x, because further
@@ -178,7 +178,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
-            table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
+            table = functions_of_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
             index = np.arange(1.0, table.shape[1] + 1)
             parts.append((table, index, np.where(index == 1, _MIN_PENALTY, index**4)))
         else:
@@ -295,7 +295,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
             cells.append(crossed.astype(np.intp))
     ranks = mid_ranks(s.T).T
     if any(_is_constant_within(cell, ranks, groups) for cell in cells):
-        raise determined()
+        raise determined_error()
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
@@ -314,7 +314,7 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
     return bool((total > 0).any() and (variance_share <= LEFT_OF_S * total).all())
 
 
-def determined() -> DeterminedError:
+def determined_error() -> DeterminedError:
     """Return the error that is raised if the given columns determine s."""
     return DeterminedError.of(
         "The given columns determine the sensitive one: rows with equal given values don't differ in it",

@@ -170,7 +170,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
     return np.flatnonzero(is_selected[groups])
 
 
-def by_rank(s: Array, order: Index, own_value: Array) -> Index:
+def exchange_by_rank(s: Array, order: Index, own_value: Array) -> Index:
     """Return the permutation (m,) that gives the values of m rows the same order as the exchanged values.
 
     Parameters

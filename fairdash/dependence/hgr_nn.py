@@ -108,7 +108,7 @@ def fitted_functions(
     networks = _Pair(rows, settings)
     # A fifth of the rows is reserved for early stopping, so that the displayed curves do not follow noise.
     stopping = neural.parts(len(u), settings.seed)[1][:1]
-    neural.train(networks, rows.weighing(1 - stopping), settings, stopping_rows=rows.weighing(stopping))
+    neural.train(networks, rows.reweighted(1 - stopping), settings, stopping_rows=rows.reweighted(stopping))
     result = np.empty((2, len(u)))
     with torch.no_grad():
         for output_rows, net in zip(result, networks(rows), strict=True):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.classical import normal_scores
 from fairdash.dependence.inference import weighted_orders
-from fairdash.dependence.remembered import remembered
+from fairdash.dependence.remembered import cached_result
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
@@ -182,7 +182,7 @@ def _one_measure(
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
         return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighted(xp, f, sample_weight), g, damping))
     inputs = (u, v, sample_weight, permutations, damping, grid, weight_moves)
-    values = remembered(
+    values = cached_result(
         lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *inputs
     )
     return values[..., which]

@@ -63,7 +63,7 @@ class Rows:
         """Return the same selected rows of every pair."""
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
-    def weighing(self, factor: Tensor) -> Rows:
+    def reweighted(self, factor: Tensor) -> Rows:
         """Return the rows with weights multiplied by a factor (K, n)."""
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
@@ -71,7 +71,7 @@ class Rows:
         """Return the rows that a mask (K, n) selects, padded with rows of weight 0 to equal length."""
         length = int(mask.sum(dim=1).max())
         index = mask.argsort(dim=1, descending=True, stable=True)[:, :length]
-        return self.rows(index).weighing(mask.gather(1, index))
+        return self.rows(index).reweighted(mask.gather(1, index))
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
@@ -301,7 +301,7 @@ class Learner(Protocol):
 def train(learner: Learner, learned: Rows, settings: Settings, stopping_rows: Rows | None = None) -> None:
     """Maximise each member's objective by Adam, whose learning rate rises briefly and then decays to 0.
 
-    A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `stopping_rows`, each
+    A step uses all training rows, or ``BATCH`` random rows of a large table. With `stopping_rows`, each
     member ends with the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters

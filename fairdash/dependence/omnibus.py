@@ -238,7 +238,7 @@ def independence_test(
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
-    results = [least_p(values_of_way) for values_of_way in values[:, :, 0]]
+    results = [combined_p_values(values_of_way) for values_of_way in values[:, :, 0]]
     p_value, by_measure = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
@@ -249,7 +249,7 @@ def independence_test(
     )
 
 
-def least_p(values: Array) -> tuple[float, Array]:
+def combined_p_values(values: Array) -> tuple[float, Array]:
     """Return the p-values of the combined test and of each measure, from the measures' values for all orders.
 
     Parameters

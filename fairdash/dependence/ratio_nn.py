@@ -22,7 +22,7 @@ from torch import Tensor
 from fairdash.dependence import neural
 from fairdash.dependence.classical import normal_scores
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
-from fairdash.dependence.remembered import remembered
+from fairdash.dependence.remembered import cached_result
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
@@ -176,7 +176,7 @@ def _estimate(
 ) -> Array:
     """Return the χ² divergence and the mutual information of each pair from one trained network, (2, K)."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
-    return remembered(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
+    return cached_result(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
 
 
 def _trained(u: Array, v: Array, settings: Settings) -> Array:

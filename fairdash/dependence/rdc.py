@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.inference import weighted_orders
-from fairdash.dependence.spline_basis import Basis, tabulated
+from fairdash.dependence.spline_basis import Basis, tabulated_functions
 from fairdash.errors import OptionError, require_count
 
 Array = NDArray[np.float64]
@@ -98,7 +98,7 @@ def _directions(x: Array, weight: Array | None, coefficients: Array, scale: floa
             return np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes[0] + shifts)
 
         n = x.shape[1]
-        features = tabulated(x, sines)
+        features = tabulated_functions(x, sines)
         return replace(features, tables=[_principal(table, np.full(n, 1 / n)) for table in features.tables])
     rows = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])
     mass = np.ones(rows.shape) if weight is None else weight

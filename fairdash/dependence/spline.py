@@ -20,7 +20,7 @@ from fairdash.dependence.spline_basis import (
     Basis,
     basis,
     cross_covariances,
-    effective,
+    effective_rows,
     of_all_rows,
     pairs,
     predicted_correlation,
@@ -118,7 +118,7 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     v = v[None] if v.ndim == 1 else with_products(v[None])
     f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
-    a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
+    a, b, _ = _fit(*of_all_rows(f, g, None), effective_rows(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
 
 
@@ -147,7 +147,7 @@ def scores(
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)
     if evaluation == "in_sample":
-        *_, value = _fit(*of_all_rows(f, g, weight), effective(weight, n)[:, 0], columns)
+        *_, value = _fit(*of_all_rows(f, g, weight), effective_rows(weight, n)[:, 0], columns)
         return np.minimum(value, 1.0)
     if evaluation != "cross_fit":
         raise OptionError.of(
@@ -164,7 +164,7 @@ def scores(
     total = mass.sum(axis=-1)
     # If one row has nearly all the weight, the other folds together may have no weight.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
-    a, b, _ = _fit(tall_part / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
+    a, b, _ = _fit(tall_part / total, wide / total, effective_rows(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _held_out_values(f, a, place_u), _held_out_values(g, b, place_v)
     squares = (mass * fu**2).sum((1, 2)) * (mass * gv**2).sum((1, 2))
     result = np.divide((mass * fu * gv).sum((1, 2)), np.sqrt(squares), out=np.zeros(count), where=squares > 0)

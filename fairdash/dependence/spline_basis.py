@@ -107,8 +107,8 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     functions = _with_normal_scores if tails else _smooth
     if sample_weight is None:
         untied = None if tails else untied_table
-        return tabulated(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
-    unweighted = tabulated(x, functions)
+        return tabulated_functions(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
+    unweighted = tabulated_functions(x, functions)
     share = np.empty_like(sample_weight, dtype=np.float64)
     np.put_along_axis(
         share, unweighted.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
@@ -153,7 +153,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
         functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
         return orthonormal(functions, mass)
 
-    return tabulated(np.minimum(rank[level], WIDTH)[None], levels)
+    return tabulated_functions(np.minimum(rank[level], WIDTH)[None], levels)
 
 
 def number_basis(values: Array) -> Basis:
@@ -161,7 +161,7 @@ def number_basis(values: Array) -> Basis:
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
-def tabulated(
+def tabulated_functions(
     x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
     """Return functions of the ranks of K variables, computed once for all variables with the same ties.
@@ -178,7 +178,7 @@ def tabulated(
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
-        return tabulated(x[:1], functions, untied).repeated(len(x))
+        return tabulated_functions(x[:1], functions, untied).repeated(len(x))
     order = np.argsort(x, axis=-1)
     position = np.empty_like(order)
     np.put_along_axis(position, order, np.broadcast_to(np.arange(n), x.shape), axis=-1)
@@ -405,13 +405,13 @@ def pairs(tall_part: Array, wide: Array, columns: int) -> Iterator[tuple[Array, 
     for n_many, few in SIZES:
         for p, q in [(n_many, few)] if n_many == few else [(n_many, few), (few, n_many)]:
             if p >= q:
-                x, y, s = leading(tall_part[..., :p, : q * columns])
+                x, y, s = leading_triple(tall_part[..., :p, : q * columns])
             else:
-                y, x, s = leading(wide[..., :p, : q * columns].swapaxes(-1, -2))
+                y, x, s = leading_triple(wide[..., :p, : q * columns].swapaxes(-1, -2))
             yield x, y, s, p, q * columns
 
 
-def leading(c: Array) -> tuple[Array, Array, Array]:
+def leading_triple(c: Array) -> tuple[Array, Array, Array]:
     """Return the first singular triple of each (..., p, q) matrix with small q, by the 16th power of CᵀC."""
     power = c.swapaxes(-1, -2) @ c
     trace = np.einsum("...ii", power)[..., None, None]
@@ -440,7 +440,7 @@ def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     return np.where(signal, np.sqrt(discriminant) / np.where(signal, s, 1.0), 0.0)
 
 
-def effective(weight: Array | None, n: int) -> Array:
+def effective_rows(weight: Array | None, n: int) -> Array:
     """Return Kish's effective number of rows, (K, 1)."""
     if weight is None:
         return np.array([[float(n)]])

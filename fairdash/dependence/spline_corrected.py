@@ -21,7 +21,7 @@ from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.spline_basis import (
     FEW,
     Basis,
-    effective,
+    effective_rows,
     of_all_rows,
     pairs,
     predicted_correlation,
@@ -50,7 +50,7 @@ _PIECE = 256
 #: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
 #: values.
 ROWS_A_CELL = 7.5
-#: Maximum of E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E
+#: Maximum of E h² / p² for functions spread over all rows (:func:`_support_weight`). Without ties, E
 #: h² / p² is at most 1.4.
 _MAX_SPREAD_RATIO = 1.5
 #: Maximum relative rounding error of a bound.
@@ -121,7 +121,9 @@ def corrected_of(
 ) -> Array:
     """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
-    rows, min_rows = _effective_rows(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
+    rows, min_rows = _effective_rows(
+        effective_rows(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups
+    )
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
@@ -130,7 +132,7 @@ def corrected_of(
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
             tables = step_tables(Cells.of(a, min_rows), Cells.of(b, min_rows), weights, rows[piece], tied)
-            value = _with_steps(value, predicted, rows[piece], tables)
+            value = _combine_with_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
 
@@ -190,7 +192,7 @@ def _smooth_estimate(
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
         n = np.where(tied, rows_behind(rows, p, q, squares_u, squares_v), rows)
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
-            share = _supported(rows, count[is_more], squares[is_more])
+            share = _support_weight(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, share, 1.0)
     # Noise adds pq / n to the squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
@@ -222,7 +224,7 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
-def _supported(rows: Array, p: Array, squares: Array) -> Array:
+def _support_weight(rows: Array, p: Array, squares: Array) -> Array:
     """Return the weight of p functions, which falls from 1 to 0 if few rows determine the functions."""
     variation = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(
@@ -277,7 +279,7 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
+def _combine_with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
     """Return the smooth estimate, moved towards the step estimate if steps predict a higher correlation."""
     root = np.sqrt(rows)
     min_evidence = predicted + _ADVANTAGE[0] / root

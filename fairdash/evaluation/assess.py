@@ -34,7 +34,7 @@ from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, round_stably, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -324,7 +324,7 @@ class Judge:
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
         # Networks compute in single precision in the unit of the target, which determines the rounding error.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
-        return settled(u, eps=SINGLE, unit=unit)
+        return round_stably(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int

@@ -29,7 +29,7 @@ from fairdash.training.losses import Loss
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS, STANDARD
 from fairdash.training.models import train_models
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, at_most, corrected_standard_error
+from fairdash.training.splits import Split, corrected_standard_error, sample_at_most
 from fairdash.training.sweep import Sweep, default_plan
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
@@ -261,17 +261,17 @@ class _Evaluator:
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
                 rng = rng_of(Stream.MEASURED_ROWS, self._seed, j)
-                sample = at_most(split.parts[part], MAX_ROWS, rng)
+                sample = sample_at_most(split.parts[part], MAX_ROWS, rng)
                 for reading, columns in self._columns_of.items():
                     by_column = [
-                        self._above_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
+                        self._excess_over_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
                         for k, s in enumerate(columns)
                     ]
                     rows[f"{reading}_{part}"] = np.max(by_column, axis=0)
             frames.append(pd.DataFrame(rows))
         return pd.concat(frames, ignore_index=True)
 
-    def _above_floor(
+    def _excess_over_floor(
         self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, key_of_part: tuple[int, int, str]
     ) -> Array:
         name, key = reading.removesuffix(JOINT), (reading, *key_of_part)
@@ -312,7 +312,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
     return np.asarray(gap(np.arange(len(groups))) - floor)
 
 
-def place_below(dependence: Array, level: float) -> float:
+def fractional_index_below(dependence: Array, level: float) -> float:
     """Return the fractional index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
@@ -377,7 +377,7 @@ def _errors_at_levels(
                     # If dependence does not exceed noise, there is nothing to reduce, and no level can be
                     # reached.
                     target = level * on_validation if has_link else -np.inf
-                    position = place_below(path[f"{reading}_validation"].to_numpy(), target)
+                    position = fractional_index_below(path[f"{reading}_validation"].to_numpy(), target)
                 if np.isfinite(position):
                     for k, name in enumerate(("error", f"{reading}_test")):
                         at_level[k, j] = np.interp(position, np.arange(len(path)), path[name])

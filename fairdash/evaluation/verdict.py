@@ -25,9 +25,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.classical import Z
-from fairdash.dependence.grouping import Blocks, by_rank
+from fairdash.dependence.grouping import Blocks, exchange_by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
-from fairdash.dependence.omnibus import least_p
+from fairdash.dependence.omnibus import combined_p_values
 from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
 #: Columns with the fields of :class:`Verdict` in the results of a row.
@@ -68,7 +68,7 @@ def part_permutations(
     if groups is not None:
         blocks = Blocks.of(groups, s)
         for b, rng in enumerate(generators):
-            permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
+            permutations[b] = exchange_by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
     # This gives the same result as by_rank, but marking positions in the whole table avoids a sort for each
     # permutation.
@@ -180,7 +180,7 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
     """
     means = np.mean(values, axis=0)
-    tested = [least_p(means_of_way) for means_of_way in means]
+    tested = [combined_p_values(means_of_way) for means_of_way in means]
     best_index = int(np.argmax([p_value for p_value, _ in tested]))
     p_value, p_values = tested[best_index]
     by = int(np.argmin(p_values))

@@ -20,7 +20,7 @@ from fairdash.training.pilot import seconds_of_pilot
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
-from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
+from fairdash.training.sweep import STANDARD, Sweep, trains_for_holdout
 
 #: Time on a normal core divided by the time in :func:`fairdash.training.stack_trainer.seconds_of`.
 _SLOW_CORE_SHARE = 0.5
@@ -145,7 +145,7 @@ def work_of_plan(
         orders=orders * (1 + has_weight),
         pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,
-        confirms=trains_for_set_aside(plan, n) and not is_preview,
+        confirms=trains_for_holdout(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )

@@ -252,17 +252,17 @@ class QueueExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (no waiting)
         """Remove the job's steps from the queue."""
         self._is_over.set()
-        queue.retry_until_available(lambda: queue.forget_steps(self._job))
+        queue.retry_until_available(lambda: queue.delete_steps(self._job))
 
     def _poll_results(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):
                 if step.status not in queue.ACTIVE:
-                    settle(self._futures[step.workflow_id], step)
+                    set_future(self._futures[step.workflow_id], step)
 
 
-def settle(future: Future[Any], step: WorkflowStatus) -> None:
+def set_future(future: Future[Any], step: WorkflowStatus) -> None:
     """Set a future to the result of a step, or to its error."""
     if step.output is None:
         # The step was removed from the queue, or its workers have died too often.

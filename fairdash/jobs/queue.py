@@ -138,13 +138,13 @@ def submit(
     Parameters
     ----------
     place
-        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
+        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.run_job`.
     queue_name
         One of QUEUES. The caller must call :func:`ensure_worker`.
     owner
         Owner of the job.
     part
-        Part of the job to run, as in :func:`fairdash.cli.worker.carry_out`.
+        Part of the job to run, as in :func:`fairdash.cli.worker.run_job`.
     id
         Id in the queue; by default the id in `place`.
     again
@@ -194,11 +194,11 @@ def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
     return _workflows(workflow_ids=list(ids), load_output=True) if ids else []
 
 
-def forget_steps(job: str) -> None:
+def delete_steps(job: str) -> None:
     """Remove a job's steps from the queue."""
     ids = [flow.workflow_id for flow in _workflows(workflow_id_prefix=f"{job}-step-")]
     cancel(ids)
-    forget(ids)
+    delete_jobs(ids)
 
 
 def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
@@ -219,14 +219,14 @@ def cancel_attempt(id: str, *, begun: int | None) -> None:
 
 def cancel(ids: Collection[str]) -> None:
     """Prevent further steps of these jobs from starting; ended jobs keep their state."""
-    if known_ids := _known(ids):
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
             client().cancel_workflows(known_ids)
 
 
-def forget(ids: Collection[str]) -> None:
+def delete_jobs(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
-    if known_ids := _known(ids):
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
             client().delete_workflows(known_ids)
 
@@ -282,7 +282,7 @@ def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatu
         return client().list_workflows(**which, load_input=False, load_output=load_output)
 
 
-def _known(ids: Collection[str]) -> list[str]:
+def _known_workflows(ids: Collection[str]) -> list[str]:
     return [flow.workflow_id for flow in _workflows(workflow_ids=list(ids))] if ids else []
 
 

@@ -40,7 +40,7 @@ class Progress:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
-def studied(*, quick: bool | None = None) -> tuple[str, ...]:
+def continuous_measures(*, quick: bool | None = None) -> tuple[str, ...]:
     """Return the ids of the measures for continuous variables; `quick` selects only quick or only slow ones.
 
     Measures that pages show only on request are excluded.
@@ -54,7 +54,7 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 def coefficients() -> tuple[str, ...]:
     """Return the ids of the measures with values between 0 and 1, which can share a chart's axis with HGR."""
-    return tuple(id for id in studied() if REGISTRY[id].upper == 1)
+    return tuple(id for id in continuous_measures() if REGISTRY[id].upper == 1)
 
 
 def target_of(id: str) -> str | None:
@@ -111,7 +111,7 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
     return ranks.astype(np.float64), v
 
 
-def described(id: str, evaluation: str) -> str:
+def progress_label(id: str, evaluation: str) -> str:
     """Return a label for a progress bar, such as "Distance correlation" or "… (RDC), as published"."""
     measure = REGISTRY[id]
     if evaluation == OURS:
@@ -169,7 +169,7 @@ def measures_of_pairs(
         if values is not None:
             estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
         if estimates:
-            yield fraction, described(id, evaluation), pd.concat(estimates, ignore_index=True)
+            yield fraction, progress_label(id, evaluation), pd.concat(estimates, ignore_index=True)
 
 
 COLUMNS = ["id", "value", "floor", "floor_q95", "published"]
@@ -202,7 +202,7 @@ def scene_estimates(
         estimator after V is permuted (of the absolute value, if the estimator has a sign); and ``published``,
         the value of the estimator as published, which is missing if fairdash uses this form.
     """
-    chosen = studied(quick=True) if ids is None else ids
+    chosen = continuous_measures(quick=True) if ids is None else ids
     floors_by_id = dict(floors or {})
     floors_by_id |= floors_of(
         scene, [id for id in chosen if id not in floors_by_id], n_permutations=n_permutations
@@ -260,7 +260,7 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
         Progress with two tables: ``readings`` is like :func:`scene_estimates`, ``curves`` like
         :func:`learned_curves`.
     """
-    ids = studied(quick=False)
+    ids = continuous_measures(quick=False)
     rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]
     curves = [learned_curves(scene, [])]
     for k, id in enumerate(ids):

@@ -169,7 +169,7 @@ def curve_sentence(points: Points) -> str:
     pearson, hgr = dials(points)
     euros = dict(points)
     prices = " and ".join(
-        f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
+        f"{name} pays {MIDDLE + UNIT * euros[_position_of_age(age)]:.0f} €" for name, age in PEOPLE.items()
     )
     values = (
         f"**Pearson's correlation of age and price is {signed(pearson)}, and HGR is {hgr:.2f}.** {prices}. "
@@ -190,18 +190,18 @@ def curve_sentence(points: Points) -> str:
     )
 
 
-def _place(age: float) -> float:
+def _position_of_age(age: float) -> float:
     """Return the value of u that stands for an age."""
     return (age - 40) / 2
 
 
-def straightened(points: Points, share: float) -> tuple[Array, Array]:
+def straightening_rows(points: Points, share: float) -> tuple[Array, Array]:
     """Return standardised rows (x, y) on the way from (u, v), at share 0, to (f(u), g(v)), at share 1.
 
     The first rows are those of :data:`PEOPLE`: for each person, the row with the nearest age.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
-    people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
+    people = [int(np.argmin(np.abs(rows - _position_of_age(age)))) for age in PEOPLE.values()]
     order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
     u, v = rows[order], prices[order]
     truth = best_pair(points)
@@ -221,7 +221,7 @@ def best_pair(points: Points) -> Truth:
 
 def straight_sentence(points: Points, share: float) -> str:
     """State the slope of the cloud and what it means, in Markdown."""
-    x, y = straightened(points, share)
+    x, y = straightening_rows(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
@@ -399,9 +399,9 @@ def payers_sentence(objective: str, lam: float) -> str:
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
-        f"**At λ = {lam:g} {ada} pays {_change(changes[0])} and {ben} {_change(changes[1])}; {error}.** "
-        f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
-        f"HGR {hgr} is {side}."
+        f"**At λ = {lam:g} {ada} pays {_change_text(changes[0])} and {ben} {_change_text(changes[1])}; "
+        f"{error}.** On average Ada is now charged {_error_text(errors[0])}, and Ben is charged "
+        f"{_error_text(errors[1])}. HGR {hgr} is {side}."
     )
 
 
@@ -410,9 +410,9 @@ def _price(objective: str, lam: float, person: int) -> float:
     return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
 
 
-def _change(euros: float) -> str:
+def _change_text(euros: float) -> str:
     return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
 
 
-def _mischarge(euros: float) -> str:
+def _error_text(euros: float) -> str:
     return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

@@ -27,9 +27,9 @@ from fairdash.lab.estimates import (
     OURS,
     Progress,
     coefficients,
+    continuous_measures,
     measures_of_pairs,
     scene_study,
-    studied,
     target_of,
 )
 from fairdash.lab.scene import Scene
@@ -82,7 +82,7 @@ class Study:
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
         return sha256("\n".join(parts).encode())[:24]
 
-    def carry_out(self) -> Iterator[Progress]:
+    def run(self) -> Iterator[Progress]:
         """Run the study in this process."""
         if self.kind == PROXIES:
             return proxy_study(DatasetSource.from_json(self.source).load(), self.sensitive)
@@ -185,9 +185,9 @@ POWER_NOISES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 27.0, 40.0)
 LEVEL = 0.05
 
 
-def compared() -> tuple[str, ...]:
+def compared_measures() -> tuple[str, ...]:
     """Return the ids of all quick measures, and of slow ones with values from 0 to 1; others take minutes."""
-    return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
+    return tuple(id for id in continuous_measures() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
 def power_study(
@@ -215,7 +215,7 @@ def power_study(
         Numbers of data sets per level, for quick and for slow measures. At least 10 are needed; with fewer
         independent pairs, p always exceeds 5 %.
     ids
-        Ids of the measures; by default, those of :func:`compared`.
+        Ids of the measures; by default, those of :func:`compared_measures`.
 
     Yields
     ------
@@ -223,7 +223,7 @@ def power_study(
         Progress with the table ``power``, whose columns are ``noise``, ``id``, ``rate``, ``repeats``, ``low``
         and ``high`` (95 % interval of Wilson).
     """
-    ids = compared() if ids is None else ids
+    ids = compared_measures() if ids is None else ids
     quick_ids = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
     # One slow measure takes about as long as twenty quick measures.
@@ -317,7 +317,7 @@ def gaussian_study(
         Progress with the tables ``values``, whose columns are ``rho``, ``repeat``, ``id``, ``evaluation`` and
         ``value`` (HGR is not squared), and ``exact``, as returned by :func:`exact_curves`.
     """
-    ids = [id for id in studied() if target_of(id)] if ids is None else ids
+    ids = [id for id in continuous_measures() if target_of(id)] if ids is None else ids
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
@@ -391,11 +391,11 @@ def _on_paper_patterns(scene: Scene, ids: Sequence[str] | None = None) -> Iterat
 
 
 def _divergences(scene: Scene) -> Iterator[Progress]:
-    return _on_paper_patterns(scene, [id for id in studied() if target_of(id) in ("chi2", "mi")])
+    return _on_paper_patterns(scene, [id for id in continuous_measures() if target_of(id) in ("chi2", "mi")])
 
 
 def _gaussians(scene: Scene) -> Iterator[Progress]:
-    slow = [id for id in studied(quick=False) if target_of(id)]
+    slow = [id for id in continuous_measures(quick=False) if target_of(id)]
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 

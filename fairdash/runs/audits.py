@@ -129,7 +129,9 @@ def origin_of(source: DatasetSource) -> dict[str, Any]:
     return {"dataset": source.dataset, "options": dict(source.options)}
 
 
-def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str) -> UploadSource:
+def store_priced_table(
+    run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str
+) -> UploadSource:
     """Store a table with prices for an audit, and the recipe with the roles of its columns.
 
     Parameters

@@ -37,9 +37,9 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     except FileNotFoundError:
         confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
-        raise _not_believed() from error
+        raise _inconsistent_record() from error
     if sum(event.what == OPENED for event in read(run.folder).events) > len(confirmations):
-        raise _not_believed()
+        raise _inconsistent_record()
     return confirmations
 
 
@@ -97,7 +97,7 @@ def confirm_run(
     return confirmation
 
 
-def _not_believed() -> RunError:
+def _inconsistent_record() -> RunError:
     return RunError.of(
         "The stored results of the rows set aside have been changed",
         "These rows can no longer confirm a choice. The other figures of the run are valid.",

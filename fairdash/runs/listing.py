@@ -50,7 +50,7 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
 
 
-def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
+def stored_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
     """Return the governance answers of the audit `first` or, if it has none, of the newest audit.
 
     Raises

@@ -30,7 +30,7 @@ from fairdash.runs.bundle import (
     tariff_files,
     tested_premiums,
 )
-from fairdash.runs.listing import kept_answers, newest
+from fairdash.runs.listing import newest, stored_answers
 from fairdash.runs.result import check_data
 from fairdash.runs.store import RESULT, Job, JobSpec
 from fairdash.storage import LOCAL
@@ -155,7 +155,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.model import FairTariff
     from fairdash.tariff.path import choose_alpha
-    from fairdash.training.splits import folds
+    from fairdash.training.splits import fold_rows
 
     plan, settings = spec.plan, spec.plan.settings
     features = clean_features(dataset.features)
@@ -164,7 +164,9 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         features.set_axis([str(name) for name in features.columns], axis=1),
         dataset.target.to_numpy(dtype=float),
         None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
-        folds(np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups)[0],
+        fold_rows(
+            np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups
+        )[0],
         options=FitOptions(loss=settings.loss_function, balance=settings.balance),
         terms=TermOptions(),
         random_state=plan.random_state,
@@ -207,7 +209,7 @@ class ModelJob(Job[ModelSpec]):
         dataset, run = spec.load(), self.folder.parents[1] / "runs" / spec.run
         check_data(run / RESULT, dataset)
         log = [vars(event) for event in read(run).events]
-        extra_files = {"log": log, "governance": kept_answers(owner=spec.owner)}
+        extra_files = {"log": log, "governance": stored_answers(owner=spec.owner)}
         if spec.point.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)
             card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)

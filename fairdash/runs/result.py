@@ -70,7 +70,7 @@ _AS_IT_IS = tuple(
 
 #: Names of tables that only some results have, and names of the arrays of the holdout rows.
 _OPTIONAL = ("references", "importance", "tuning")
-_OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
+_HOLDOUT_ARRAYS = ("rows", "predictions", "target", "weight", "groups")
 
 
 class UnreadableError(Exception):
@@ -89,7 +89,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
     rows |= {"sensitive": result.sensitive.to_numpy(dtype=float), "part": part, PRICE: result.price}
     if (holdout := result.set_aside) is not None:
         tables[SET_ASIDE] = holdout.members
-        of_aside = {name: getattr(holdout, name) for name in _OF_ASIDE}
+        of_aside = {name: getattr(holdout, name) for name in _HOLDOUT_ARRAYS}
         write_arrays(
             folder / f"{SET_ASIDE}.safetensors",
             of_aside | {"sensitive": holdout.sensitive.to_numpy(dtype=float)},

@@ -132,8 +132,8 @@ class _Result:
         self.left = {*files} - {SEAL}
 
     def check(self) -> None:
-        self.about = self._about(self._take("about.json"))
-        self.parts = self._rows(self._take("rows.safetensors"))
+        self.about = self._about(self._pop_file("about.json"))
+        self.parts = self._rows(self._pop_file("rows.safetensors"))
         members = self._table("members")
         try:
             self.plan = plan_with_lams(self.plan, members)
@@ -159,7 +159,7 @@ class _Result:
                 check(name.partition(".")[0])
         require(not self.left, f"it has unknown files ({len(self.left)})")
 
-    def _take(self, name: str) -> bytes:
+    def _pop_file(self, name: str) -> bytes:
         require(name in self.files, f"{name} is missing")
         self.left.discard(name)
         return self.files[name]
@@ -167,7 +167,7 @@ class _Result:
     def _table(self, name: str) -> pd.DataFrame:
         """Read the table with a name such as ``frame-demographic_parity``."""
         columns = _TABLES[name.partition("-")[0]]
-        frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
+        frame = read_table(self._pop_file(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that does not exist")
         return frame
@@ -336,7 +336,7 @@ class _Result:
         )
 
     def _curves(self, _: str) -> None:
-        content = self._take(CURVES)
+        content = self._pop_file(CURVES)
         require(len(content) <= MAX_LINES, "it is too long")
         for line in content.splitlines():
             record = read_json(line, most_bytes=1_000)
@@ -351,13 +351,13 @@ class _Result:
             require(all(x is None or _is_number(x) for x in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:
-        sensitive = read_json(self._take(f"{name}.json"), most_bytes=MAX_JSON)
+        sensitive = read_json(self._pop_file(f"{name}.json"), most_bytes=MAX_JSON)
         require(sensitive == list(self.about.sensitive), "its columns are not those of the run")
         members = self._table(name)
         points = list(dict.fromkeys(model[:2] for model in self.models))
         require(_keys(members, [*_POINT]) == points, "its models are not those of the plan")
         arrays = read_arrays(
-            self._take(f"{name}.safetensors"),
+            self._pop_file(f"{name}.safetensors"),
             {
                 "rows": Array(dtype="int64", shape=(None,), low=0),
                 "predictions": Array(dtype="float64", shape=(len(members), None)),

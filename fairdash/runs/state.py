@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: pace is measured over at least 3 seconds; it replaces the initial estimate after a tenth of the work. The
 #: initial estimate from the plan may be wrong by 30 %.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
-_LEAST = 1e-9
+_MIN_SHARE = 1e-9
 #: If a result can't be written, fairdash tries again every second for ten minutes, with the result in memory.
 SECONDS_TO_RETRY, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
@@ -200,7 +200,7 @@ class JobContext:
             if clock - time_then >= SECONDS_THAT_TELL and fraction > done_then:
                 estimates.append((clock - time_then) / (fraction - done_then) * (1 - fraction))
         if self.estimate is not None and (not estimates or fraction < self.estimated_at + SHARE_THAT_TELLS):
-            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
+            remaining = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _MIN_SHARE), 1.0)
             estimates += [remaining * seconds_left for seconds_left in self.estimate]
         return (min(estimates), max(estimates)) if estimates else None
 

@@ -54,7 +54,7 @@ class Event:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Sentence that describes the event and its details."""
         details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *details])
@@ -108,7 +108,7 @@ def read(folder: Path) -> Log:
     """Return a job's events, and whether the log is unchanged."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
-    count, last = _end(folder)
+    count, last = _last_line(folder)
     # A process that dies between writing a line and the count of lines leaves one more line, which is valid.
     is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
     for line, previous_hash in zip(lines, ["", *hashes], strict=False):
@@ -121,7 +121,7 @@ def read(folder: Path) -> Log:
     return Log(tuple(events), is_whole=is_whole)
 
 
-def _end(folder: Path) -> tuple[int, str]:
+def _last_line(folder: Path) -> tuple[int, str]:
     """Return the recorded number of lines, or −2 if it can't be read, and the hash of the last line."""
     try:
         end = read_sealed(folder / _END)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 from fairdash.tables.header_words import meanings_of, other_words
 from fairdash.utils.text import amount, counted
 
@@ -192,7 +192,7 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
     return codes
 
 
-def written(code: float | np.datetime64) -> str:
+def code_text(code: float | np.datetime64) -> str:
     """Format a code as it is written in files."""
     if isinstance(code, np.datetime64):
         return str(code)
@@ -214,12 +214,12 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
     return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
 
 
-def said_of_codes(values: pd.Series) -> list[str]:
+def codes_in_words(values: pd.Series) -> list[str]:
     """Return a sentence on a column's likely codes, or "" for a column without codes."""
     if not (codes := special_codes(values)):
         return []
-    text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
-    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    text = ", ".join(f"{code_text(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={code_text(code)}" for code in codes)
     return [
         f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value "
         f"and is used as a number unless you say so ({marks})."
@@ -228,21 +228,21 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 def doubts_about(values: pd.Series) -> list[str]:
     """Return sentences on values that probably have a special meaning in a column."""
-    note = said_of_codes(values)
+    note = codes_in_words(values)
     if day_numbers(values) is not None:
         note.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
             "dates are used as numbers unless you use them as years or ages."
         )
-    note += _said_of_counted_days(values)
+    note += counted_days_in_words(values)
     levels = _levels(values)
-    if warning := said_of_spellings(values, levels):
+    if warning := spellings_in_words(values, levels):
         note.append(
             f"“{values.name}”: {warning}. These levels count as different unless you write them alike "
             f"(--one-spelling {values.name})."
         )
     for level in levels:
-        word = folded(level.strip()).removeprefix("grand ")
+        word = without_accents(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
             note.append(
@@ -252,7 +252,7 @@ def doubts_about(values: pd.Series) -> list[str]:
     return note
 
 
-def _said_of_counted_days(values: pd.Series) -> list[str]:
+def counted_days_in_words(values: pd.Series) -> list[str]:
     """Return a sentence if a column's name suggests dates, but its cells may be numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
@@ -325,7 +325,7 @@ def _levels(values: pd.Series) -> list[str]:
     return levels if len(levels) <= _MAX_LEVELS and all(isinstance(level, str) for level in levels) else []
 
 
-def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
+def spellings_in_words(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
@@ -334,7 +334,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
     return f"levels differ in capitals or spaces alone: {examples} ({counted(rows, 'row')})"
 
 
-def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
+def unify_spellings(values: pd.Series) -> tuple[pd.Series, str]:
     """Return two things: a column with one level for each group of :func:`spellings`, and a note."""
     groups = spellings(values)
     new_level = {other: group[0] for group in groups for other in group}
@@ -348,6 +348,6 @@ def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
     """Replace likely codes by missing cells; return the column and a note."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
-    examples = ", ".join(map(written, codes))
+    examples = ", ".join(map(code_text, codes))
     note = f"“{values.name}”: {examples} is a missing cell ({counted(sum(codes.values()), 'row')})."
     return values.mask(np.isin(days, np.array(list(codes)))), note

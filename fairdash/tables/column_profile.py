@@ -128,7 +128,7 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 
 
 #: Number of quantile groups in FairQuant.
-GROUPS_WANTED = 50
+N_GROUPS = 50
 _MANY_ZEROS = 0.5
 #: A tail is heavy if the 1 % of rows farthest from the median make up at least this share of the sum of all
 #: distances from the median. For normal or exponential costs, the share is less than a twelfth.
@@ -167,7 +167,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """Count the distinct groups among `GROUPS_WANTED` quantile groups. Equal values are in the same group.
+    """Count the distinct groups among `N_GROUPS` quantile groups. Equal values are in the same group.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def quantile_support(values: pd.Series) -> int:
     share = (values.rank().to_numpy() - 0.5) / len(values)
     # A rounding error may make a product slightly smaller than a whole number, so 1e-9 is added before
     # rounding down.
-    return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
+    return len(np.unique(np.floor(share * min(N_GROUPS, len(values)) + 1e-9)))
 
 
 def support_sentence(values: pd.Series) -> str:
@@ -188,6 +188,6 @@ def support_sentence(values: pd.Series) -> str:
     else:
         ties = f"the most common is in {100 * counts.max() / len(values):.2g} % of the rows"
     return (
-        f"{len(counts):,} different values; {ties}. {quantile_support(values)} of {GROUPS_WANTED} quantile "
+        f"{len(counts):,} different values; {ties}. {quantile_support(values)} of {N_GROUPS} quantile "
         "groups are distinct."
     )

@@ -62,7 +62,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [
-        _droppable(column, which, problem, hint, lines)
+        _problem_with_drop_fix(column, which, problem, hint, lines)
         for which, problem in masks_and_problems
         if which.any()
     ]
@@ -82,10 +82,12 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
     """Report the infinite cells of a column; `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
-    return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
+    return _problem_with_drop_fix(column, infinite, "infinite numbers can't be used", hint, lines)
 
 
-def _droppable(column: str, which: np.ndarray, problem: str, hint: str, lines: np.ndarray | None) -> Problem:
+def _problem_with_drop_fix(
+    column: str, which: np.ndarray, problem: str, hint: str, lines: np.ndarray | None
+) -> Problem:
     return Problem(
         what=problem,
         hint=hint,

@@ -218,7 +218,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
-def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+def rate_of(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return the target divided by the exposure, under the target's name, and a sentence on the division."""
     total, divisor = float(target.sum()), float(exposure.sum())
     sentence = (

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.errors import Fix, Problem
-from fairdash.tables.codes import day_numbers, said_of_codes, said_of_spellings
+from fairdash.tables.codes import codes_in_words, day_numbers, spellings_in_words
 from fairdash.tables.column_profile import as_floats, kind_of
 from fairdash.tables.columns import infinite_problem
 from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_dates
@@ -148,7 +148,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     for name in frame.columns:
         values = frame[name]
         reason = exclusion_reason(values)
-        if sentence := said_of_codes(values):
+        if sentence := codes_in_words(values):
             hint = "Mark these cells as missing, or leave them unchanged if the values are right."
             proposals.append(
                 Problem(
@@ -158,7 +158,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     fixes=(Fix("codes", name),),
                 )
             )
-        if warning := said_of_spellings(values):
+        if warning := spellings_in_words(values):
             proposals.append(
                 Problem(
                     what=warning,
@@ -233,11 +233,11 @@ def exclusion_reason(values: pd.Series) -> str | None:
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
     """Yield each pair ``(feature, sensitive column)`` whose feature determines the sensitive column."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
-        if determines(values, s):
+        if is_determined_by(values, s):
             yield str(name), str(column)
 
 
-def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
+def is_determined_by(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive column.
 
     A feature determines a sensitive column in three cases: rows with equal feature values always have equal

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import Checks, DataError, Fix
-from fairdash.tables.codes import day_numbers, in_one_spelling, special_codes, spellings, without_codes
+from fairdash.tables.codes import day_numbers, special_codes, spellings, unify_spellings, without_codes
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.exposure import OF_NEGATIVES
 from fairdash.tables.grammar import (
@@ -104,7 +104,7 @@ def apply_fixes(
         if fix.kind == "codes" and special_codes(values):
             converted[fix.column], note = without_codes(values)
         elif fix.kind == "spelling" and spellings(values):
-            converted[fix.column], note = in_one_spelling(values)
+            converted[fix.column], note = unify_spellings(values)
         elif fix.kind == "convert" and kind_of(values) == "text":
             converted[fix.column], note = _convert(values)
         elif fix.kind == "dash_zero" and sole_mark(values):
@@ -217,7 +217,7 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
     return len(orders) == 1 if order is None else order in orders
 
 
-def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
+def on_one_scale(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
     """Return a column's numbers (dates as days since 1970), and whether the column contains dates.
 
     For ambiguous dates, either order may be used. Missing and infinite cells become NaN. For a column of

@@ -337,7 +337,7 @@ _SHAPES = (
     rf"{_LESS} ?(?P<under>{_PLAIN_NUMBER}){_UNIT}",
 )
 _BANDS = tuple(map(re.compile, _SHAPES))
-_ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
+_SINGLE_VALUE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
@@ -365,8 +365,8 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
     """Return the start and the end of a band or a number, and whether it is a band; None for other texts."""
-    text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
-    match, is_band = _ALONE.fullmatch(text), False
+    text = " ".join(without_accents(text.replace("≤", "<=").replace("≥", ">=")).split())
+    match, is_band = _SINGLE_VALUE.fullmatch(text), False
     if match is None:
         match = next((band for pattern in _BANDS if (band := pattern.fullmatch(text))), None)
         is_band = True
@@ -394,7 +394,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in words)
 
 
-def folded(text: str, *, umlauts: bool = False) -> str:
+def without_accents(text: str, *, umlauts: bool = False) -> str:
     """Convert text to lower case and remove accents; if `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")

@@ -23,7 +23,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 
 #: Clarity of a match: the phrase is the whole header (apart from small words such as "du"), it is a part of
 #: the header, or it occurs only inside a longer word.
@@ -179,7 +179,7 @@ def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
             _phrase(spelling)
             for phrases in by_language.values()
             for phrase in phrases
-            for spelling in sorted({folded(phrase), folded(phrase, umlauts=True)})
+            for spelling in sorted({without_accents(phrase), without_accents(phrase, umlauts=True)})
         )
         for concept, by_language in json.loads(text).items()
     }

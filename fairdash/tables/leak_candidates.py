@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.tables.fixes import on_a_line
+from fairdash.tables.fixes import on_one_scale
 from fairdash.utils.text import percent
 from fairdash.utils.trees import boosted_trees
 
@@ -43,12 +43,12 @@ _MUCH, _MOST = 0.3, 0.7
 #: nothing of a column computed from the target. A column is probably no cause if the share is less than 0.1
 #: times the expected share, which is capped at 0.5. If the expected share is below 0.05, the test is skipped.
 _MIN_RATIO, _MAX_EXPECTED, _MIN_EXPECTED = 0.1, 0.5, 0.05
-_NOTHING = 0.02
+_NEGLIGIBLE_SHARE = 0.02
 #: If columns act on the target through a cause, the share of the cause that they explain exceeds the share of
 #: the target that they explain by more than this number.
 _CAUSE_MARGIN = 0.005
 #: Upper limit for the share of the variance of the target's ranks that a legitimate column explains alone.
-_ALONE = 0.75
+_MAX_SINGLE_SHARE = 0.75
 #: If at least half of the target's cells are 0, as for claims, this limit is lower: it falls from 0.55 to
 #: 0.25 as the share of zeros rises. The limit is 0.2 higher if other columns are informative.
 _MANY_ZEROS, _MIN_ALONE_OF_ZEROS, _ALONE_OF_ZEROS, _ADDED_WITH_OTHERS = 0.5, 0.15, 0.25, 0.2
@@ -183,7 +183,7 @@ def _strong_predictors(
     if not strong_columns:
         return
     cells_by_column = {name: x[name] for name in x if name not in numbering_columns}
-    max_alone = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if are_mostly_zero else _ALONE
+    max_alone = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if are_mostly_zero else _MAX_SINGLE_SHARE
     trees = _Trees(ranks, fold, max_alone, are_mostly_zero)
     of_all: float | None = None
     explainable = _explainable_share(y)
@@ -252,10 +252,11 @@ class _Trees(NamedTuple):
         # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
         # y is known: F B / ((1 - F) (1 - B)).
         expected = single_share * without / max((1 - single_share) * (1 - without), 1e-9)
-        if expected < _MIN_EXPECTED or without < _NOTHING:
+        if expected < _MIN_EXPECTED or without < _NEGLIGIBLE_SHARE:
             share_of_rest = self.explain_rest(others, self.ranks, f)
             return (
-                single_share >= self.too_much and max(share_given_target, share_of_rest, without) < _NOTHING
+                single_share >= self.too_much
+                and max(share_given_target, share_of_rest, without) < _NEGLIGIBLE_SHARE
             )
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
@@ -292,7 +293,7 @@ def _ranks(values: pd.Series) -> Floats:
 
 def _as_cells(values: pd.Series) -> Floats:
     """Encode a column for trees, (n, 1): levels by frequency, dates as days, NaN for missing cells."""
-    cells, _ = on_a_line(values)
+    cells, _ = on_one_scale(values)
     if cells is None:
         codes = pd.factorize(values.astype("string"))[0]
         counts = np.bincount(codes[codes >= 0], minlength=1)

@@ -25,22 +25,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.tables.features import CHANCE, a_few, determines, is_function, same_order, varies
+from fairdash.tables.features import CHANCE, a_few, is_determined_by, is_function, same_order, varies
 from fairdash.tables.fixes import can_convert
 from fairdash.tables.grammar import to_numbers
 from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 
-READ_OFF = "the target can be recovered from it"
+TARGET_READ_OFF = "the target can be recovered from it"
 SAME_ZEROS = "it is 0 exactly where the target is 0"
-TELLS_ZEROS = "it shows in every row whether the target is 0"
+REVEALS_ZEROS = "it shows in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
 LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
 NOT_ZERO_WITHOUT_ZERO = "it is not 0 only where the target is not 0"
 RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
-MISSING_TELLS = "its missing cells show whether the target is above or below a limit"
+MISSING_REVEALS = "its missing cells show whether the target is above or below a limit"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or the end of the exposure"
 
@@ -81,7 +81,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     A feature reveals the target if the target can be recovered from the feature, or if the feature is a
     coarser version of the target. A feature also reveals the target if its zeros, its missing cells or the
     cells with another value coincide with the target's zeros in more rows than chance explains (see
-    :func:`~fairdash.tables.features.determines`).
+    :func:`~fairdash.tables.features.is_determined_by`).
 
     Parameters
     ----------
@@ -106,17 +106,19 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     reason = _how_zeros_are_revealed(f, y)
     # A column that reveals the complete target is a more serious leak than a column that reveals only its
     # zeros.
-    if (reason is None or reason in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
-        return READ_OFF
+    if (reason is None or reason in (REVEALS_ZEROS, SAME_ZEROS)) and (
+        is_determined_by(f, y) or _orders_alike(f, y)
+    ):
+        return TARGET_READ_OFF
     if reason is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
         return CLASSES
     if reason is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
-        return MISSING_TELLS
+        return MISSING_REVEALS
     if reason is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
         w = as_floats(exposure)[is_finite].reset_index(drop=True)
         w = w.where(w > 0)
         if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
-            return READ_OFF
+            return TARGET_READ_OFF
     return reason
 
 
@@ -186,7 +188,7 @@ def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
                 return MISSING_WITH_ZERO
             if (of_others == missing).all():
                 return MISSING_WITHOUT_ZERO
-            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else TELLS_ZEROS
+            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else REVEALS_ZEROS
     share = float(zero.mean())
     if share < 0.5:
         return None
@@ -285,7 +287,7 @@ def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     gaps = np.diff(positions)
     is_inner = np.ones(len(gaps), dtype=bool)
     is_inner[changes] = False
-    median_gaps = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    median_gaps = [np.median(part) if len(part) else 0.0 for part in _neighbouring_gaps(gaps, changes)]
     ratios_to_neighbours, ratios_to_classes = [], []
     for k, index in enumerate(changes):
         neighbours = slice(max(index - _NEIGHBOURS, 0), index + _NEIGHBOURS + 1)
@@ -299,7 +301,7 @@ def _are_adjacent(positions: Floats, changes: Codes) -> bool:
     )
 
 
-def _between(gaps: Floats, changes: Codes) -> list[Floats]:
+def _neighbouring_gaps(gaps: Floats, changes: Codes) -> list[Floats]:
     """Return the gaps between the values within each class."""
     edges = [-1, *changes, len(gaps)]
     return [gaps[low + 1 : high] for low, high in pairwise(edges)]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.features import a_few, absolute_correlation
-from fairdash.tables.fixes import on_a_line
+from fairdash.tables.fixes import on_one_scale
 
 #: Minimum correlation of the exposure with the difference of two columns that give its start and end.
 _SAME_LENGTH = 0.999
@@ -31,7 +31,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     for name in columns:
         if kind_of(frame[name]) == "truth value":
             continue
-        cells, holds_dates = on_a_line(frame[name])
+        cells, holds_dates = on_one_scale(frame[name])
         if cells is not None:
             numbers_of[name] = cells
         if holds_dates:

@@ -97,7 +97,7 @@ class Suggestion:
         return None if self.policies is None else self.policies.column
 
     @property
-    def to_be_said(self) -> tuple[str, ...]:
+    def notes_on_codes(self) -> tuple[str, ...]:
         """Columns in `left_out` that a message names, because a user may want them as features."""
         codes = (name for name, reason in self.left_out.items() if reason == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
@@ -166,7 +166,7 @@ def suggest_roles(
         target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
         # If the target describes claims, a column of premiums contains the existing prices.
-        prediction = named_most_like([name for name in numeric if name != target], "premium")
+        prediction = most_similar_name([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
@@ -220,7 +220,7 @@ def known_with_target(
     return {name: leaks[name] for name in features if name in leaks}
 
 
-def named_most_like(names: Iterable[str], concept: str) -> str | None:
+def most_similar_name(names: Iterable[str], concept: str) -> str | None:
     """Return the name that expresses a concept of ``header_words.json`` most clearly, or None."""
     return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
@@ -296,10 +296,10 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, part_ids, by) in _MADE_OF.items():
-        target = named_most_like(usable, part_ids) or (
+        target = most_similar_name(usable, part_ids) or (
             _claims_total_of_generic_name(frame, usable) if part_ids == "claim_cost" else None
         )
-        weight = named_most_like([name for name in divisors if name != target], by)
+        weight = most_similar_name([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             has_rows_without_weight = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if has_rows_without_weight else ()
@@ -312,4 +312,4 @@ def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) ->
     generic_totals = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]
-    return named_most_like(generic_totals, "cost")
+    return most_similar_name(generic_totals, "cost")

@@ -30,7 +30,7 @@ from fairdash.tariff.terms import (
     Factor,
     Interaction,
     Term,
-    between,
+    interpolate_between,
     level_text,
     levels_of,
     numbers_of,
@@ -255,7 +255,7 @@ def unrated_problems(
     return problems
 
 
-def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
+def require_matching_levels(terms: Sequence[Factor], features: pd.DataFrame) -> None:
     """Raise a DataError if a column contains none of its factor's levels: the factor would have no effect.
 
     A column with a single value is not checked, because this value may simply be new to the tariff.
@@ -317,7 +317,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
         points = _rounded(quantiles(cells[mask], weight[mask], np.linspace(0, 1, options.n_breakpoints)))
     # A row's weight is split between the two neighbouring breakpoints; the nearer breakpoint gets more
     # weight.
-    below, above, part = between(cells[mask], points)
+    below, above, part = interpolate_between(cells[mask], points)
     shares = np.bincount(below, weight[mask] * (1 - part), len(points))
     shares += np.bincount(above, weight[mask] * part, len(points))
     median = quantiles(cells[mask], weight[mask], np.array([0.5]))[0] if mask.any() else points[0]

@@ -40,7 +40,7 @@ def fit_glm(
     of the loss. Newton steps follow as long as the gradient becomes smaller, so that the result is exact up
     to rounding.
 
-    Because scikit-learn does not support an offset (n,), :func:`without_offset` replaces the GLM by an
+    Because scikit-learn does not support an offset (n,), :func:`remove_offset` replaces the GLM by an
     equivalent GLM without offset.
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -48,7 +48,7 @@ def fit_glm(
 
     if offset is not None:
         total = weight.sum()
-        y, weight = without_offset(y, weight, loss=loss, offset=offset)
+        y, weight = remove_offset(y, weight, loss=loss, offset=offset)
         # The mean deviance now refers to the new weights, so the penalty is rescaled by the ratio of the
         # weights' sums.
         shape = shape.times(total, weight.sum())
@@ -94,7 +94,7 @@ def _evenly_spaced(n: int) -> NDArray[np.int64]:
     return np.linspace(0, n - 1, SAMPLE).astype(np.int64)
 
 
-def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
+def remove_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
     """Return targets and weights (n,) with which a GLM without offset equals the GLM with the offset o (n,).
 
     The deviance with variance power p of y from exp(o) μ is exp((2 − p) o) times the deviance of exp(−o) y

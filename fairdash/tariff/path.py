@@ -30,7 +30,7 @@ from fairdash.training.baselines import ALPHAS
 from fairdash.training.defaults import PREVIEW_TARIFF_LAMS
 from fairdash.training.models import TrainedModels
 from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
-from fairdash.training.splits import Split, at_most, with_held_out
+from fairdash.training.splits import Split, sample_at_most, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -125,7 +125,7 @@ def fit_tariffs(
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 shared: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
                 split_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **shared))
-            train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+            train = sample_at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             train_weight = None if weight is None else weight[train]
             table = features.iloc[train]
             chosen = choose_terms(table, train_weight, terms)
@@ -224,7 +224,7 @@ def choose_alpha(
         Seed of the sample of training rows if there are more than MAX_ROWS.
     """
     train, held_out = split.train, split.validation
-    train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+    train = sample_at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     train_weight = None if weight is None else weight[train]
     chosen = choose_terms(features.iloc[train], train_weight, terms)
     # Each table is converted to a design matrix only once, for all values of α.

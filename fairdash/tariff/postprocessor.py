@@ -38,7 +38,7 @@ from fairdash.training.references.repair import fit_repair
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
 from fairdash.training.settings import OBJECTIVES, TrainingSettings, weight_decay_of
-from fairdash.training.splits import Split, folds
+from fairdash.training.splits import Split, fold_rows
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
 
@@ -255,7 +255,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             return price * self.projection_.predict(features)
         if isinstance(self.projection_, FairRegressor):
             return self.projection_.predict(features)
-        repaired = self._projected(self._with_price(features, price)) + self.offset_
+        repaired = self._project_prices(self._with_price(features, price)) + self.offset_
         return np.asarray((1 - alpha) * price + alpha * np.maximum(repaired, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
@@ -308,7 +308,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         for fitting.
         """
         models, held_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
-        for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
+        for fold in fold_rows(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
             train, test = fold.train, fold.validation
             part = None if weight is None else weight[train]
             models.append(self._fitted(_rows(inputs, train), y[train], part, seed))
@@ -390,7 +390,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
         self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, repaired if self.monotone else repaired - price, sample_weight=weight)
-        self.offset_ = float(np.average(repaired - self._projected(table), weights=w))
+        self.offset_ = float(np.average(repaired - self._project_prices(table), weights=w))
         # Early stopping scores trees by minus half the mean squared residual on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         error = -2 * self.projection_.validation_score_.max() if stopped else np.nan
@@ -427,7 +427,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
-    def _projected(self, table: Array) -> Array:
+    def _project_prices(self, table: Array) -> Array:
         """Return the repaired price predicted by trees, which learn the difference from the original price.
 
         Trees predict step functions. The steps distort this difference less than they would distort a price;

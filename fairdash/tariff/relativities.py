@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tables.columns import clean_features, require_unique
 from fairdash.tables.frames import band_texts, in_intervals
-from fairdash.tariff.choosing import refuse_unmatched, unrated_problems
+from fairdash.tariff.choosing import require_matching_levels, unrated_problems
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -173,7 +173,7 @@ def in_words(table: pd.DataFrame) -> str:
         neutral = "relativity 1" if multiplies else "0 points"
         sentences.append(f"A pair that is not in the table, or that contains a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        claims = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        claims = ", ".join(map(_claims_in_words, rare.head(5).to_dict("records")))
         others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         sentences.append(
             f"Fewer than {MIN_CLAIMS} training rows have a claim for {claims}{others}. Review these values."
@@ -181,7 +181,7 @@ def in_words(table: pd.DataFrame) -> str:
     return "\n".join(sentences)
 
 
-def _with_claims(row: dict[Any, Any]) -> str:
+def _claims_in_words(row: dict[Any, Any]) -> str:
     """Describe a row of a table and its number of claims, such as “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
     names_with_claims = []
@@ -236,7 +236,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         ):
             X = X.assign(**{part.column: levels})
     features = named_features(X, [part.column for part in parts], numbers=numbers)
-    refuse_unmatched(mains, features)
+    require_matching_levels(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
         problems = unrated_problems(mains, features, problem="The tariff has no relativity", hint=hint)
@@ -275,7 +275,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     DataError
         Raised if entries are not valid; the error lists all invalid entries.
     """
-    table, value = _completed(table)
+    table, value = _complete_columns(table)
     multiplies = value == RELATIVITY
     _check_values(table, value)
     kinds = table["kind"]
@@ -298,7 +298,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     return terms, float(base), values, multiplies
 
 
-def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _complete_columns(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with all columns, and the name of its column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)

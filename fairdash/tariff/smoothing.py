@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.tariff.glm import derivatives, fit_glm, without_offset
+from fairdash.tariff.glm import derivatives, fit_glm, remove_offset
 from fairdash.tariff.shape import Shape, is_curve
 from fairdash.tariff.terms import Term
 from fairdash.training.feature_encoder import TargetScale
@@ -129,7 +129,7 @@ def _fold(
     """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for penalties."""
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
-    target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])
+    target, mass = remove_offset(*data[1:], loss=loss, offset=offset[rows])
     slope, curvature = derivatives(data[0], target, mass, beta, loss, Shape.ridge(x.shape[1] - 1, 0.0))
     curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
     return beta, slope, curvature, float(data[2].sum() / mass.sum())

@@ -127,7 +127,9 @@ def numbers_of(column: pd.Series) -> Array:
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
-def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def interpolate_between(
+    cells: Array, points: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Return the breakpoints below and above each cell, and its relative position between them, in [0, 1]."""
     position = np.interp(cells, points, np.arange(len(points)))
     below = np.minimum(position.astype(np.int64), max(len(points) - 2, 0))
@@ -203,7 +205,7 @@ class Factor:
             if self.kind == BAND:
                 codes = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
             else:
-                codes = between(np.where(missing, self.cells[0], cells), self.cells)[0]
+                codes = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)[0]
         return np.where(missing, self.n_places if self.has_missing else -1, codes)
 
     def matrix(self, table: pd.DataFrame) -> Array:
@@ -239,7 +241,7 @@ class Factor:
             return values_there
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
-        _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
+        _, above, part = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)
         return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:

@@ -30,7 +30,7 @@ from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSetting
 from fairdash.training.splits import (
     Split,
     corrected_standard_error,
-    folds,
+    fold_rows,
     initial_seed,
     undefined_in_words,
     with_held_out,
@@ -280,7 +280,7 @@ def dependence_out_of_fold(
     )
     pooled = measured(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
-    if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
+    if not all(_are_enough_rows(dataset, rows) for rows in out_of_fold.held_out):
         return pooled, diluted
     # The total number of permutations over all folds equals the number for one floor on all rows.
     count = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
@@ -294,7 +294,7 @@ def dependence_out_of_fold(
     return replace(pooled, value=value), diluted
 
 
-def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
+def _are_enough_rows(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     if dataset.group is not None and dataset.group.iloc[rows].nunique() < MIN_GROUPS:
         return False
     return len(rows) >= MIN_FOLD_ROWS
@@ -328,7 +328,7 @@ def _folds(
             f"Choose fewer folds, or give more than {n_rows} rows.",
             column="n_folds",
         )
-    parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
+    parts = fold_rows(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)
     if all(candidate.settings.patience is None for candidate in candidates):
         return held_out, parts
@@ -339,7 +339,7 @@ def _folds(
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
             stopping_rows, train = np.split(order, [round(STOPPING_SHARE * len(order))])
         else:
-            inner = folds(
+            inner = fold_rows(
                 part.train,
                 n_folds=round(1 / STOPPING_SHARE),
                 random_state=seed_of(Stream.FOLD_STOPPING_ROWS, random_state, f),

@@ -298,7 +298,7 @@ class ModelKey:
 THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
-def apart_in_words(method: str, n_attributes: int) -> str:
+def separation_in_words(method: str, n_attributes: int) -> str:
     """Explain which dependence on combinations of attributes may remain with a method of :data:`PATHS`.
 
     The text is empty if the method uses combinations of all attributes.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, StepRunner, independent, reused, run_directly, within
+from fairdash.jobs.steps import Found, StepRunner, cached_object, independent, run_directly, within
 from fairdash.training.device import (
     Device,
     memory_error,
@@ -41,7 +41,9 @@ from fairdash.training.splits import (
 from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
 
-_IN_HALVES = "Memory was too small to train all models of a batch together, so it was divided into halves."
+_NOTE_ON_HALVES = (
+    "Memory was too small to train all models of a batch together, so it was divided into halves."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,7 +147,7 @@ def train_models(
     start_time = time.monotonic()
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
-    trainer = reused(
+    trainer = cached_object(
         run_step,
         "trainer",
         lambda: StackTrainer(
@@ -220,7 +222,9 @@ def train_models(
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - start_time,
-        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if is_halved else "", *of_stacks]))),
+        notes=tuple(
+            filter(None, dict.fromkeys([device.note, _NOTE_ON_HALVES if is_halved else "", *of_stacks]))
+        ),
         importance=importance_of_all(results, members) if importance else None,
         curves=pd.concat(itertools.chain(*curves), ignore_index=True),
         networks=tuple(

@@ -21,7 +21,7 @@ from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
 from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
-from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
+from fairdash.training.splits import Split, initial_seed, sample_at_most, with_held_out
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -66,7 +66,7 @@ def find_lams(
     Returns
     -------
     (count,) array, or None
-        Weights, as from :func:`spread`, or None if the predictions of the standard model have no detectable
+        Weights, as from :func:`evenly_spread_lams`, or None if the standard predictions have no detectable
         dependence on a sensitive column.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
@@ -127,7 +127,7 @@ def lams_by_dependence(
     if not is_defined[0] or measured.value[0] <= measured.floor_q95[0]:
         return None
     floor = float(np.median(measured.floor[is_defined]))
-    return spread(lams[is_defined], measured.value[is_defined], floor, count=count)
+    return evenly_spread_lams(lams[is_defined], measured.value[is_defined], floor, count=count)
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
@@ -137,7 +137,7 @@ def is_auto(lams: Sequence[float] | str) -> bool:
     return isinstance(lams, str)
 
 
-def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
+def evenly_spread_lams(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
     """Return weights λ for evenly spaced levels of dependence, from the standard model to the floor.
 
     Parameters
@@ -192,7 +192,7 @@ def rows_of_pilot(
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
-        at_most(rows, limit, rng)
+        sample_at_most(rows, limit, rng)
         for rows, limit in ((split.train, most), (split.validation, MAX_MEASURED_ROWS))
     )
     sampled = dataset.take(np.concatenate([train, validation]))

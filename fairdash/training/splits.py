@@ -121,7 +121,7 @@ def random_splits(
     return tuple(splits)
 
 
-def folds(
+def fold_rows(
     rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
 ) -> tuple[Split, ...]:
     """Return splits of `rows` for cross-validation, in which every row is a validation row exactly once.
@@ -172,10 +172,10 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
     """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
-    return folds(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
+    return fold_rows(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
 
 
-def at_most(rows: NDArray[np.int64], max_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def sample_at_most(rows: NDArray[np.int64], max_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return `rows`, or a sorted random sample of `max_rows` of them if there are more than `max_rows`."""
     return rows if len(rows) <= max_rows else np.sort(rng.choice(rows, max_rows, replace=False))
 

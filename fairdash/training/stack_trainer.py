@@ -217,12 +217,12 @@ def train_in_legs(
     trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, run_step: StepRunner
 ) -> tuple[Found | None, list[pd.DataFrame]]:
     """Return the result of :meth:`StackTrainer.train` (None if memory is too small), and the curves."""
-    n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
+    n_epochs, legs = stack[0].settings.n_epochs, _n_legs(trainer, stack)
     result: Found | None = None
     curves: list[pd.DataFrame] = []
     for leg in range(1, legs + 1):
         last_epoch = round(n_epochs * leg / legs)
-        result = run_step(str(last_epoch), partial(_leg, trainer, stack, report, result, last_epoch))
+        result = run_step(str(last_epoch), partial(_train_leg, trainer, stack, report, result, last_epoch))
         if not result["fits"]:
             return None, []
         is_over = "predictions" in result
@@ -254,7 +254,7 @@ def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
     return work_of(models) * n_rows * _SECONDS_PER_ROW
 
 
-def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
+def _n_legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     """Return the number of legs, which depends only on plan, data and device, not on the current job."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
@@ -263,7 +263,7 @@ def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_PER_LEG)))
 
 
-def _leg(
+def _train_leg(
     trainer: StackTrainer,
     stack: Sequence[StackedModel],
     report: StackReporter,

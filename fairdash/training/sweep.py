@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import StepRunner, independent, reused, run_directly, within
+from fairdash.jobs.steps import StepRunner, cached_object, independent, run_directly, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -301,7 +301,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     )
 
 
-def quicker(plan: Sweep) -> Sweep | None:
+def quicker_plan(plan: Sweep) -> Sweep | None:
     """Return a plan with only the first fair method and few splits, or None if this saves no time."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
@@ -344,7 +344,7 @@ def train_sweep(
     report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
-    splits = reused(run_step, "splits", lambda: sweep.splits(dataset))
+    splits = cached_object(run_step, "splits", lambda: sweep.splits(dataset))
     tuning, settings, standard = None, None, None
     if sweep.tune:
         tuning, standard = tune(
@@ -357,8 +357,8 @@ def train_sweep(
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    holdout_rows = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
-    trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
+    holdout_rows = cached_object(run_step, "set aside", lambda: sweep.set_aside(dataset))
+    trains_more = confirms and trains_for_holdout(sweep, dataset.n_rows)
     # Training the models for the holdout rows takes about the same time as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
@@ -415,7 +415,7 @@ def train_sweep(
     return replace(trained, set_aside=holdout)
 
 
-def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
+def trains_for_holdout(sweep: Sweep, n_rows: int) -> bool:
     """Return whether additional models are trained on all rows but the holdout rows, to predict these.
 
     For large tables, the models of the first split predict the holdout rows; they have not used these rows,

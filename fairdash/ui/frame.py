@@ -54,10 +54,10 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        st.error(in_plain_words(error))
+        st.error(error_in_words(error))
 
 
-def in_plain_words(error: Exception) -> str:
+def error_in_words(error: Exception) -> str:
     """Return an error's message in Markdown, and write the traceback of an unexpected error to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
@@ -72,7 +72,7 @@ def in_plain_words(error: Exception) -> str:
 
 def show_problems(error: FairdashError) -> None:
     """Show all problems of an error as plain text, one per line."""
-    st.error(in_plain_words(error))
+    st.error(error_in_words(error))
 
 
 def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:

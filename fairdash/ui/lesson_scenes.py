@@ -15,9 +15,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.lab import lesson
 from fairdash.lab.figures.lesson import (
+    animation,
     duel_curve_figure,
     duel_path_figure,
-    moving,
     noise_figure,
     payers_age_figure,
     payers_front_figure,
@@ -73,7 +73,7 @@ class Control:
         return list(self.values).index(value if value in self.values else self.default)
 
 
-def drawn(
+def animated_picture(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
     """Return an animated picture for :func:`show_stage`, from a figure per state; callers cache the picture.
@@ -91,14 +91,14 @@ def drawn(
     """
     if large:
         enlarged(figures[0], LECTURE_TEXT_SIZE)
-    spec, moves = moving(figures)
+    spec, moves = animation(figures)
     return {"spec": spec, "moves": moves, "alt": alt, "table": table}
 
 
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a slider and pictures made by :func:`drawn`; releasing the slider updates the address."""
+    """Show a slider and pictures of :func:`animated_picture`; releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -152,20 +152,20 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     return {"title": title, "head": [head], "rows": rows, "move": index}
 
 
-def guesses() -> dict[str, str]:
+def stored_guesses() -> dict[str, str]:
     """Return the reader's guesses, by scene."""
     stored: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
     return stored
 
 
-def guessed(name: str) -> bool:
+def has_guessed(name: str) -> bool:
     """Show the reader's guess and the answer, or ask for a guess; return whether there is a guess."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
-        guesses()[name] = st.session_state[key]
+        stored_guesses()[name] = st.session_state[key]
 
-    if name not in guesses():
+    if name not in stored_guesses():
         st.radio("What do you think?", scene.guesses, index=None, key=key, on_change=keep)
         st.caption("Make a guess to see the answer.")
         return False
@@ -175,9 +175,9 @@ def guessed(name: str) -> bool:
 
 def guess_in_words(name: str) -> str:
     """Return the reader's guess in a scene and the correct answer, in Markdown."""
-    if name not in guesses():
+    if name not in stored_guesses():
         return "No guess yet."
-    guess_text, right = guesses()[name], SCENES[name].right
+    guess_text, right = stored_guesses()[name], SCENES[name].right
     verdict = ":green-badge[right]" if guess_text == right else f"The answer: *{right}*."
     return f"Your guess: *{guess_text}*. {verdict}"
 
@@ -192,7 +192,7 @@ def to_lab(name: str, address: Mapping[str, str]) -> None:
     st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))
 
 
-def _play(
+def _play_button(
     scene: str,
     pictures: Callable[[bool], Pictures],
     *,
@@ -205,7 +205,7 @@ def _play(
     """Show an animated scene: its pictures and, next to them, the guess, a sentence and a link."""
     left, right = columns or st.columns([3, 1])
     with right:
-        if has_guess := guessed(scene):
+        if has_guess := has_guessed(scene):
             st.markdown(says())
         to_lab(*lab)
     with left:
@@ -229,7 +229,7 @@ def show_curve() -> None:
     left, right = st.columns([3, 1])
     points = current_points()
     with right:
-        has_guess = guessed("1")
+        has_guess = has_guessed("1")
         answer = st.empty()
         link_place = st.container()
     with left:
@@ -282,7 +282,7 @@ def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
 
 #: Scene 2, in which f and g straighten a scatter plot: number of steps of its animation.
 FRAMES = 20
-_BENT = Control(
+_BEND_CONTROL = Control(
     label="How far",
     symbol="done",
     name=Address.BENT,
@@ -293,20 +293,24 @@ _BENT = Control(
 
 def show_straight() -> None:
     points = current_points()
-    _play(
+    _play_button(
         "2",
         lambda _: _clouds(points, look=theme(), large=presented()),
-        slider=_BENT,
-        says=lambda: lesson.straight_sentence(points, _BENT.at() / FRAMES),
+        slider=_BEND_CONTROL,
+        says=lambda: lesson.straight_sentence(points, _BEND_CONTROL.at() / FRAMES),
         lab=lab_of(points),
     )
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
-    clouds = (lesson.straightened(points, k / FRAMES) for k in range(FRAMES + 1))
+    clouds = (lesson.straightening_rows(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [drawn(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)]
+    return [
+        animated_picture(
+            figures, alt="Scatter of age and price, which f and g transform into a line.", large=large
+        )
+    ]
 
 
 #: Scene 3: an adversary that memorises noise.
@@ -326,7 +330,7 @@ def show_noise() -> None:
     n = lesson.NOISE_ROWS[_ROWS.at()]
     scene = lesson.noise_scene(n)
     address = {"pattern": scene.pattern, "n": str(n), "noise": f"{scene.noise:g}", "draw": str(scene.seed)}
-    _play(
+    _play_button(
         "3",
         lambda answered: _readings(answered=answered, look=theme(), large=presented()),
         slider=_STEPS,
@@ -345,7 +349,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
     ]
     alt = "HGR by networks against training steps, on training rows, new rows and shuffled rows."
     table = ("Values on training rows as a table", "training rows", "Steps")
-    return [drawn(figures, alt=alt, large=large, table=table)]
+    return [animated_picture(figures, alt=alt, large=large, table=table)]
 
 
 #: Scene 4: a predictor that trains against an adversary.
@@ -366,7 +370,7 @@ _GAME = Control(
 
 
 def show_duel() -> None:
-    _play(
+    _play_button(
         "4",
         lambda answered: _duel(answered=answered, look=theme(), large=presented()),
         slider=_STEP,
@@ -388,7 +392,10 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
     alt = "Average price by age during training, and the adversary's function g of age."
     description = "HGR by the adversary and by a newly trained network, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
-    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
+    return [
+        animated_picture(curves, alt=alt, large=large, table=table),
+        animated_picture(paths, alt=description, large=large),
+    ]
 
 
 #: Scene 5: what fairness costs, and who pays.
@@ -408,7 +415,7 @@ def show_payers() -> None:
         objective = choose(
             "Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"), hidden_label=True
         )
-    _play(
+    _play_button(
         "5",
         lambda answered: _payers(objective, answered=answered, look=theme(), large=presented()),
         slider=_WEIGHT,
@@ -441,7 +448,10 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
     alt = "Average prediction by age, for the standard model and the chosen model."
     of_fronts = "Root mean squared error against HGR, one point per weight of fairness, with the noise floor."
     table = ("The chosen model's averages as a table", "chosen", "Age")
-    return [drawn(profiles, alt=alt, large=large, table=table), drawn(fronts, alt=of_fronts, large=large)]
+    return [
+        animated_picture(profiles, alt=alt, large=large, table=table),
+        animated_picture(fronts, alt=of_fronts, large=large),
+    ]
 
 
 STAGES: Mapping[str, Callable[[], None]] = MappingProxyType(

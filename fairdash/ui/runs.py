@@ -11,11 +11,11 @@ from types import MappingProxyType
 import streamlit as st
 
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.uploads import check_kept
+from fairdash.data.uploads import check_stored
 from fairdash.dependence import REGISTRY
 from fairdash.errors import StorageError
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.deletion import delete_run, deletion_in_words, derived_from_runs
 from fairdash.runs.launch import cancel, start_again
 from fairdash.runs.listing import list_runs
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
@@ -24,7 +24,7 @@ from fairdash.training.methods import PATHS
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.access import current_owner
-from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
+from fairdash.ui.cached import drop_deleted_entries, fronts_of, result_of
 from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.jobs import offer_to_resume, show_status
 from fairdash.ui.keys import Address, Keys
@@ -75,7 +75,7 @@ def missing_data(source: DatasetSource) -> str:
     """Explain what the user can't do because an upload is missing; return "" if the upload is available."""
     if isinstance(source, UploadSource):
         try:
-            check_kept(source.sha256, owner=current_owner())
+            check_stored(source.sha256, owner=current_owner())
         except StorageError:
             return (
                 "The training file of this run is not on this machine. You can view the results. To train "
@@ -89,7 +89,7 @@ KEY = Keys(__file__)
 RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
-CHOSEN = KEY("chosen")
+SELECTED_RUNS = KEY("chosen")
 #: Session keys of the data set by which runs are filtered, and of the displayed page of the list of runs.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: Session keys of the message about the last imported run, and of the number of imports.
@@ -112,13 +112,13 @@ def show_runs() -> list[Run]:
             f"These runs can't be read and were left unchanged: {', '.join(runs.damaged)}. Other runs are "
             "unaffected. To delete such a run, use the command fairdash runs delete."
         )
-    choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
-    return [by_id[id] for id in st.session_state[CHOSEN]]
+    choose([id for id in st.session_state.get(SELECTED_RUNS, []) if id in by_id])
+    return [by_id[id] for id in st.session_state[SELECTED_RUNS]]
 
 
 def choose(ids: list[str]) -> None:
     """Select the runs with these ids; if there is only one id, store it in the address."""
-    st.session_state[CHOSEN] = ids
+    st.session_state[SELECTED_RUNS] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
     elif len(ids) != 1 and Address.RUN in st.query_params:
@@ -179,7 +179,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     left, right = st.columns([7, 1], vertical_alignment="center")
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
-        st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
+        st.session_state[key] = run.id in st.session_state.get(SELECTED_RUNS, [])
         # The label has no bold text, because a screen reader would read the Markdown marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
@@ -194,7 +194,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
 
 
 def _toggle(id: str) -> None:
-    chosen = st.session_state.get(CHOSEN, [])
+    chosen = st.session_state.get(SELECTED_RUNS, [])
     choose([run_id for run_id in chosen if run_id != id] if id in chosen else [*chosen, id])
 
 
@@ -287,7 +287,7 @@ def _show_one(run: Run) -> None:
 def _show_delete(runs: list[Run]) -> None:
     """List everything that is deleted together with the runs, and show the button that deletes it."""
     with st.popover("Delete", icon=":material/delete:"):
-        st.markdown(safe(what_goes(made_in(*runs))))
+        st.markdown(safe(deletion_in_words(derived_from_runs(*runs))))
         st.button(
             "Delete permanently",
             type="primary",
@@ -317,7 +317,7 @@ def _delete(runs: list[Run]) -> None:
             choose([])
             if st.session_state.get(Address.RUN) in [run.id for run in runs]:
                 st.session_state.pop(Address.RUN)
-            forget_what_was_deleted()
+            drop_deleted_entries()
 
 
 def ask_for_file() -> None:

@@ -35,9 +35,9 @@ def chosen_source() -> DatasetSource:
     try:
         source = _source(name)
     except FairdashError:
-        _forget(Address.DATASET)
+        _discard(Address.DATASET)
         raise
-    _remember(Address.DATASET, name)
+    _store_choice(Address.DATASET, name)
     return source
 
 
@@ -67,10 +67,10 @@ def choose_source(source: DatasetSource) -> None:
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
     if st.session_state.get(Address.DATASET) not in (None, name):
-        _forget(Address.RUN)
-        _forget(Address.SEARCH)
-        _forget(Address.AUDIT)
-    _remember(Address.DATASET, name)
+        _discard(Address.RUN)
+        _discard(Address.SEARCH)
+        _discard(Address.AUDIT)
+    _store_choice(Address.DATASET, name)
 
 
 def chosen_run() -> Run | None:
@@ -114,17 +114,17 @@ def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
         job = kind(name, owner=current_owner())
         _adopt_data(job)
     except FairdashError:
-        _forget(key)
+        _discard(key)
         raise
-    _remember(key, name)
+    _store_choice(key, name)
     return job
 
 
 def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
     if job is None:
-        _forget(key)
+        _discard(key)
     else:
-        _remember(key, job.id)
+        _store_choice(key, job.id)
 
 
 def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
@@ -138,13 +138,13 @@ def _source(name: str) -> DatasetSource:
     return unsaved[name] if name in unsaved else load_source(name, owner=current_owner())
 
 
-def _remember(key: Address, value: str) -> None:
+def _store_choice(key: Address, value: str) -> None:
     st.session_state[key] = value
     if st.query_params.get(key) != value:
         st.query_params[key] = value
 
 
-def _forget(key: Address) -> None:
+def _discard(key: Address) -> None:
     st.session_state.pop(key, None)
     if key in st.query_params:
         del st.query_params[key]

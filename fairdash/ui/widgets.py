@@ -15,7 +15,7 @@ from fairdash.errors import RunError
 from fairdash.runs.store import Run
 from fairdash.storage.log import note_export
 from fairdash.ui.access import current_owner
-from fairdash.ui.frame import in_plain_words
+from fairdash.ui.frame import error_in_words
 from fairdash.ui.keys import Keys
 from fairdash.utils.options import bounds, options_of
 from fairdash.utils.safe_csv import safe_csv
@@ -64,7 +64,7 @@ class FileOnRequest:
                 except Exception as error:
                     # download_file shows this text on the page; in_plain_words writes the traceback to the
                     # log.
-                    self._failure = in_plain_words(error)
+                    self._failure = error_in_words(error)
         return self._failure
 
 

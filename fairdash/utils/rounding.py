@@ -69,7 +69,7 @@ def varies(
     return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
 
 
-def settled(
+def round_stably(
     x: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     *,

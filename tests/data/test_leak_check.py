@@ -13,7 +13,7 @@ from benchmarks.leak_tables_sums import OTHERS, SUMS, TARIFFS, make
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
 from fairdash.tables.exposure import find_policies
-from fairdash.tables.features import determines
+from fairdash.tables.features import is_determined_by
 from fairdash.tables.leaks import (
     CLASSES,
     KNOWN_WITHOUT_ZERO,
@@ -79,7 +79,7 @@ def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
     miles = pd.Series(np.where(rng.random(20_000) < 0.1, 0.0, rng.gamma(3, 4000, 20_000)))
     claims = pd.Series(rng.poisson(0.05, 20_000) * (miles > 0)).astype(float)
     assert target_leak(miles, claims) is None
-    assert not determines(miles, claims)
+    assert not is_determined_by(miles, claims)
 
 
 def test_a_column_is_suspect_only_if_it_predicts_counts_better_than_chance_allows() -> None:
@@ -202,7 +202,7 @@ def test_a_subtotal_and_its_components_are_all_found_in_any_column_order() -> No
 def test_components_of_a_price_are_excluded_from_the_features_or_reported(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
     assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
-    assert given.to_be_said == ("liability", "hull")
+    assert given.notes_on_codes == ("liability", "hull")
     assert suggest_roles(premiums, target="price").known_with_target == ("liability", "hull")
     columns = ("liability", "hull")
     found = fd.check_data(premiums, target="claims", sensitive="age", price="price", columns=columns)

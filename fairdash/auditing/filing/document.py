@@ -16,7 +16,7 @@ from fairdash.auditing.filing.view import (
     NO_RULE,
     answers_of,
     changes_of,
-    decided_of,
+    facts_of_plan,
     origin_of,
     verdict_of,
     verdict_tables,
@@ -32,7 +32,7 @@ from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 #: File name of the governance answers in the folder of a plan.
 FILE = "governance.yaml"
 #: Maximum size, in bytes, of the file with the texts on governance.
-_LARGEST = 10**6
+_MAX_BYTES = 10**6
 #: Map of fields to the questions that the user answers.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
@@ -84,7 +84,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
 
     hint = "Write the file as `fairdash audit --template` does: a field, a colon, and a text."
     fault = StorageError.of(f"The answers in {name} can't be read", hint)
-    if len(content) > _LARGEST:
+    if len(content) > _MAX_BYTES:
         raise fault
     try:
         # BaseLoader reads all values as text, so it follows no YAML tag and does not convert a date.
@@ -129,13 +129,13 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
 
 
 #: Tables that a filing shows as a chart or as a table; the evidence contains all tables.
-_DRAWN = frozenset(
+_FIGURES_SHOWN = frozenset(
     {
         *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),
         *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
     }
 )
-_PRINTED = frozenset({"premiums", "premium_averages", "power", "by_coverage", "two_prices", "one_way"})
+_TABLES_SHOWN = frozenset({"premiums", "premium_averages", "power", "by_coverage", "two_prices", "one_way"})
 
 
 def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
@@ -190,11 +190,11 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     return document(f"{rule.title}: {columns.price} along {sensitive}", blocks, scripts=False)
 
 
-def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
+def _facts_section(*names: str) -> Callable[[Findings], Iterator[Block]]:
     """Return a function that yields a block with the given facts of the plan."""
 
     def part(result: Findings) -> Iterator[Block]:
-        facts = decided_of(result)
+        facts = facts_of_plan(result)
         yield {name: facts[name] for name in names}
 
     return part
@@ -202,9 +202,9 @@ def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
 
 def _data(result: Findings) -> Iterator[Block]:
     yield origin_of(result) | {"Mean price": amount(result.mean_price)}
-    yield from _decided("Exposure", "Outcome", "Expected cost")(result)
-    if result.every_note:
-        yield list(result.every_note)
+    yield from _facts_section("Exposure", "Outcome", "Expected cost")(result)
+    if result.all_notes:
+        yield list(result.all_notes)
 
 
 def _method(_: Findings) -> Iterator[Block]:
@@ -233,23 +233,23 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
             yield from (
                 block
                 for block in further_texts
-                if (isinstance(block, Chart) and block.name in _DRAWN)
-                or (isinstance(block, Table) and block.name in _PRINTED)
+                if (isinstance(block, Chart) and block.name in _FIGURES_SHOWN)
+                or (isinstance(block, Table) and block.name in _TABLES_SHOWN)
             )
     if not is_answered:
         yield {QUESTIONS[number].title: "This question was not asked in the audit."}
 
 
-def _since(result: Findings) -> Iterator[Block]:
+def _changes_section(result: Findings) -> Iterator[Block]:
     no_changes = ["You gave no earlier audit, so this report lists no changes."]
     yield from (block for block in changes_of(result) or no_changes if not isinstance(block, Table))
 
 
-def _reproduce(result: Findings) -> Iterator[Block]:
+def _command_section(result: Findings) -> Iterator[Block]:
     yield f"Made with: {', '.join(f'{name} {each}' for name, each in result.made_with.items())}."
 
 
-def _limits(result: Findings) -> Iterator[Block]:
+def _limits_section(result: Findings) -> Iterator[Block]:
     open_questions = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
     yield [
         NO_RULE,
@@ -265,16 +265,16 @@ def _limits(result: Findings) -> Iterator[Block]:
 #: Functions that write the audit's results below a heading, by id.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
-        "subject": _decided(
+        "subject": _facts_section(
             "Price", "Sensitive attribute", "Further sensitive attributes", "Legitimate factors"
         ),
         "data": _data,
         "method": _method,
-        "thresholds": _decided("Primary criterion", "Largest gap allowed", "Written down", "Seed"),
+        "thresholds": _facts_section("Primary criterion", "Largest gap allowed", "Written down", "Seed"),
         "verdict": _verdict,
         **{f"question_{number}": partial(_question, number) for number in QUESTIONS},
-        "since": _since,
-        "reproduce": _reproduce,
-        "limits": _limits,
+        "since": _changes_section,
+        "reproduce": _command_section,
+        "limits": _limits_section,
     }
 )

@@ -129,7 +129,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
         first_chart(result.decisive),
         *([] if has("plotly") else no_figures),
         *chapter("The answers in short", short_answers),
-        *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
+        *chapter("Decided before any result", facts_of_plan(result), Text(NO_RULE, "small")),
         *(f"Note: {note}" for note in notes_of(result)),
         Text("The technical part", "page"),
         "This part covers all four criteria. No price can meet all four criteria, unless nothing depends on "
@@ -179,7 +179,7 @@ def verdict_of(result: Findings) -> list[Block]:
 
 def notes_of(result: Findings) -> list[str]:
     """Return all notes except the remark on units."""
-    return [note for note in result.every_note if note != result.units_remark]
+    return [note for note in result.all_notes if note != result.units_remark]
 
 
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
@@ -281,7 +281,7 @@ def _details(result: Findings) -> Table:
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)
 
 
-def decided_of(result: Findings) -> dict[str, str]:
+def facts_of_plan(result: Findings) -> dict[str, str]:
     """Return the facts of the plan, which was fixed before any result was known."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]

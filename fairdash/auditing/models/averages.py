@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.data import Progress
 from fairdash.auditing.gaps import joint_limit_factor
-from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs, corrective_of, folds_of
+from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs, corrective_premium, folds_of
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
 from fairdash.dependence.classical import quantiles
-from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
+from fairdash.dependence.conditional_means import N_FOLDS, ridge_out_of_fold, spline_functions, split_columns
 from fairdash.training.losses import LOSSES
 from fairdash.training.references import sensitive_nodes
 from fairdash.utils.text import percent
@@ -68,7 +68,7 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     best_estimate = premiums["best_estimate"]
     for test_mask in folds_of(table):
         premiums["corrective"] = np.where(
-            test_mask, corrective_of(best_estimate, table, learned=~test_mask), premiums["corrective"]
+            test_mask, corrective_premium(best_estimate, table, learned=~test_mask), premiums["corrective"]
         )
     # The corrective premium is shifted to the mean of the best estimate.
     premiums["corrective"] = premiums["corrective"] + share @ (best_estimate - premiums["corrective"])
@@ -103,7 +103,7 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
     imputed = table.features.fillna(table.features.median(numeric_only=True))
     if (imputed.nunique() < 2).all():
         return np.tile(table.share @ targets, (table.n, 1))
-    functions, penalty, _ = spline_functions(as_given(imputed.dropna(axis=1), table.n), table.weight)
+    functions, penalty, _ = spline_functions(split_columns(imputed.dropna(axis=1), table.n), table.weight)
     return ridge_out_of_fold(functions, penalty, targets, table.weight, table.folds(N_FOLDS))
 
 
@@ -132,7 +132,7 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
     p, levels = share @ in_band, (np.arange(_LEVELS) + 0.5) / _LEVELS
     # The distribution of μ given s is centred on a straight line along s in each band.
-    centre = _along_s(best, table, band)
+    centre = _lines_along_s(best, table, band)
     centred = best - centre
     band_quantiles = np.array(
         [_weighted_quantiles(centred[band == k], table.weight[band == k], levels) for k in range(len(p))]
@@ -142,8 +142,8 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     rank = np.interp(corrective, common, levels)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
     # The two arrays contain the means of g_b given U, and the means of g_b given both U and s.
-    given_rank = _mean_in(cell, _CELLS, g, table)
-    given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
+    given_rank = _means_by_code(cell, _CELLS, g, table)
+    given_both = _means_by_code(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     slope_ratio = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = slope_ratio * (g - given_both[band, cell]) + given_rank[cell]
     # A row influences the distribution at its s, the common quantiles, and the frequency of its s.
@@ -156,7 +156,7 @@ def _hyperaware(costs: Costs, band: Index, in_band: Array, g: Array) -> Array:
     return np.asarray(debiased + alpha * (costs.cost - best)[:, None] + influence - share @ influence)
 
 
-def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
+def _lines_along_s(values: Array, table: AuditTable, band: Index) -> Array:
     """Fit a straight line of values (n,) along s in each band; return the lines' values at the rows, (n,)."""
     lines = np.empty(table.n)
     for k in np.unique(band):
@@ -173,7 +173,7 @@ def _weighted_quantiles(values: Array, weight: Array, levels: Array) -> Array:
     return quantiles(values[order], weight[order], levels)
 
 
-def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array:
+def _means_by_code(code: Index, count: int, values: Array, table: AuditTable) -> Array:
     """Return weighted means of columns (n, B) over each code's rows, (count, B); 0 without rows."""
     total = np.bincount(code, weights=table.weight, minlength=count)
     sums = [np.bincount(code, weights=table.weight * column, minlength=count) for column in values.T]
@@ -182,14 +182,14 @@ def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Minimum relative change of a price that counts as a change.
-CHANGED = 0.1
+CHANGE_COLUMN = 0.1
 #: Columns of the table of repaired prices that contain shares.
 SHARES = ("mean change", "moved by a tenth")
 #: Ways to compute a repaired price: from s and the other columns, or from the other columns only.
 WITH_S, WITHOUT_S = "known", "not known"
 
 
-def repaired(
+def repair_price(
     table: AuditTable, *, random_state: int | None = 0, progress: Progress = lambda *_: None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Repair an audit's price with :class:`fairdash.FairPostprocessor`, cross-fitted; `progress` may raise
@@ -232,7 +232,7 @@ def repaired(
         row: dict[str, str | float] = {"s at pricing": use_of_s, "strength": alpha}
         row |= {"dependence": result.value, "floor": result.floor}
         row |= {"mean change": table.mean(change) / table.mean_price}
-        row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
+        row |= {"moved by a tenth": table.mean((change > CHANGE_COLUMN * np.abs(price)).astype(float))}
         if table.outcome is not None:
             is_finite = np.isfinite(table.outcome)
             part = table.take(is_finite)
@@ -256,7 +256,7 @@ def repaired(
 
 
 def reach_in_words(figures: pd.DataFrame) -> str:
-    """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repaired`."""
+    """State how much of a repair remains if pricing can't use s; `figures` is from :func:`repair_price`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
     before, with_s, without_s = (dependence[key] for key in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (

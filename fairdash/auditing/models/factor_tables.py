@@ -11,7 +11,7 @@ import pandas as pd
 from fairdash.errors import DataError, FairdashError
 from fairdash.tables.frames import band_texts
 from fairdash.tables.model_files.linear import CoefficientTable
-from fairdash.tables.model_files.model_file import NAME_LINK, Array, Input, Link, NamedModel, refused
+from fairdash.tables.model_files.model_file import NAME_LINK, Array, Input, Link, NamedModel, unusable_file
 from fairdash.tables.readers.excel import read_sheet, refuse_formulas, sheet_names
 from fairdash.tables.readers.reading import read_content
 from fairdash.tables.readers.report import ReadingOptions
@@ -49,7 +49,9 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
     except FairdashError as error:
-        raise refused(f"the table can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+        raise unusable_file(
+            f"the table can't be read as a tariff: {error.problems[0].what}", _FORM
+        ) from error
     for header, *rows in filter(None, sheets.values()):
         names = [str(cell).strip().lower() for cell in header]
         value = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
@@ -98,7 +100,7 @@ class FactorTable(NamedModel):
                 row[second] != "" for row in rows
             ):
                 hint = "Fit the two factors as one factor, whose levels are pairs of levels."
-                raise refused(
+                raise unusable_file(
                     "the table has coefficients of two levels (level2), which fairdash does not support", hint
                 )
             levels = ["" if level_place is None else row[level_place] for row in rows]
@@ -129,7 +131,7 @@ class FactorTable(NamedModel):
             cells += [(name, row[0], row[index]) for row in rows[1:] if row[index] != ""]
             kinds.add(kind)
         if len(kinds) != 1:
-            raise refused("the table has no columns of factors, levels and relativities", _FORM)
+            raise unusable_file("the table has no columns of factors, levels and relativities", _FORM)
         if skipped_sheets:
             self.remarks += (f"These sheets contain no factor and are not used: {few(skipped_sheets)}.",)
         return self._relativities(cells, kinds.pop(), link)
@@ -137,26 +139,26 @@ class FactorTable(NamedModel):
     def _relativities(self, cells: list[Row], quantity: str, link: Link) -> pd.DataFrame:
         """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
-            raise refused("there is text among the relativities", "Correct these cells.")
+            raise unusable_file("there is text among the relativities", "Correct these cells.")
         cells = [row for row in cells if str(row[0]).strip().lower() not in _NO_TERM]
         factors = [str(name).strip() for name, _, _ in cells]
         is_base = list(map(_is_base, factors))
         if sum(is_base) != 1:
             problem = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
-            raise refused(f"it has {problem}", "Keep one row, or one sheet, “base rate”.")
+            raise unusable_file(f"it has {problem}", "Keep one row, or one sheet, “base rate”.")
         numbers = np.array([value for _, _, value in cells], dtype=float)
         if quantity == COEFFICIENT:
             if link == "auto":
-                raise refused("the table lists coefficients, and does not name their link", NAME_LINK)
+                raise unusable_file("the table lists coefficients, and does not name their link", NAME_LINK)
             # The table gives the sum of coefficients, which the user's link turns into the price.
             quantity, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
-            {"factor": factors, "level": [_text(level) for _, level, _ in cells], quantity: numbers}
+            {"factor": factors, "level": [_cell_text(level) for _, level, _ in cells], quantity: numbers}
         )
         table.loc[is_base, "factor"] = "base"
         empty = table["level"].eq("") & ~np.array(is_base)
         if empty.any():
-            raise refused(
+            raise unusable_file(
                 f"{few(sorted(set(table['factor'][empty])))} has no level",
                 "Coefficients of numeric columns are not supported: give a relativity for each level or "
                 "band.",
@@ -231,7 +233,7 @@ def _coefficient_table(names: list[str], rows: Cells, index: int, unit: str, lin
         by_term = [row for row in by_term if row[0].lower() not in _NO_TERM]
     is_stated = names[index] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_stated and min(value for _, value in by_term) > 0:
-        raise refused(
+        raise unusable_file(
             "all numbers in the table are above 0, and the header does not say whether they are coefficients "
             "or relativities",
             "Name their column “coefficient” or “relativity”.",
@@ -247,13 +249,13 @@ def _refuse_terms(rows: Cells, index: int) -> None:
     if without_number := [
         str(row[0]) for row, is_missing in zip(rows, numbers.isna(), strict=True) if is_missing
     ]:
-        raise refused(
+        raise unusable_file(
             f"{few(without_number)} has no number"
             if len(without_number) == 1
             else f"{few(without_number)} have no numbers",
             "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
-    raise refused(
+    raise unusable_file(
         "the table must have exactly one base rate or intercept",
         "Keep one row “base rate” or “(Intercept)”. If a model has no intercept, enter a coefficient of 0.",
     )
@@ -263,5 +265,5 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
 
 
-def _text(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()

@@ -36,7 +36,7 @@ from fairdash.tables.model_files.model_file import (
     NamedModel,
     cause,
     kind_of,
-    refused,
+    unusable_file,
 )
 
 #: Readers by kind of file, imported only when needed, because each file is read in a new process.
@@ -84,7 +84,7 @@ def read_model(
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
-            raise refused(f"the model's output is {model.response}", "Leave out the link.")
+            raise unusable_file(f"the model's output is {model.response}", "Leave out the link.")
         model.match(columns, table, output)
     return model
 
@@ -101,25 +101,25 @@ class ForeignModel:
             stderr=self._errors,
             env=environment(),
         )
-        self._end = weakref.finalize(self, _end, self._process, self._errors)
-        reply, _ = self._ask({"open": options}, content)
+        self._end = weakref.finalize(self, _stop_process, self._process, self._errors)
+        reply, _ = self._request({"open": options}, content)
         self.link: Link = reply["link"]
         self.remarks, self.columns, self.about = tuple(reply["remarks"]), reply["columns"], reply["about"]
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output for rows, (n,), without its link."""
-        _, body = self._ask(*_packed("predict", rows[self.columns]))
+        _, body = self._request(*_encode_rows("predict", rows[self.columns]))
         return np.frombuffer(body, dtype=float)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on cells with a missing level, or with a level that the model does not know."""
-        return tuple(self._ask(*_packed("unknown_levels", rows[self.columns]))[0]["said"])
+        return tuple(self._request(*_encode_rows("unknown_levels", rows[self.columns]))[0]["said"])
 
     def close(self) -> None:
         """End the separate process."""
         self._end()
 
-    def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def _request(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the answer of the process, or stop the process if it takes too long."""
         timed_out = Event()
 
@@ -156,16 +156,16 @@ class ForeignModel:
         output = self._errors.read().decode(errors="replace")
         self.close()
         if is_late:
-            return refused(f"the model needs more than {MAX_SECONDS} s", hint)
+            return unusable_file(f"the model needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in output or "bad_alloc" in output:
-            return refused(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
+            return unusable_file(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
         # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in output:
             return RuntimeError(f"the process that reads the model's file failed:\n{output}")
-        return refused("the process that reads it stopped: the file is damaged or too large", hint)
+        return unusable_file("the process that reads it stopped: the file is damaged or too large", hint)
 
 
-def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
+def _stop_process(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout, error_file):
@@ -196,7 +196,7 @@ def _receive(pipe: IO[bytes], *, max_bytes: int) -> tuple[dict[str, Any], bytes]
     return header, body
 
 
-def _packed(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
+def _encode_rows(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
     """Return rows as a header with names and levels, and as arrays of numbers and codes."""
     columns, arrays = [], io.BytesIO()
     for k in range(rows.shape[1]):
@@ -213,7 +213,7 @@ def _packed(name: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
     return {name: columns, "rows": len(rows)}, arrays.getvalue()
 
 
-def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
+def _decode_rows(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
     arrays, unpacked = io.BytesIO(body), {}
     for name, levels in columns:
         cells = np.load(arrays, allow_pickle=False)
@@ -232,7 +232,7 @@ def _open_model(content: bytes, options: dict[str, Any]) -> NamedModel:
         if isinstance(error, errors.FairdashError):
             raise
         text = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
-        raise refused(text, "Save it again.") from error
+        raise unusable_file(text, "Save it again.") from error
 
 
 def main() -> None:
@@ -264,10 +264,10 @@ def main() -> None:
                 continue
             assert model is not None
             if "predict" in header:
-                prices = model.predict(_unpacked(header["predict"], body))
+                prices = model.predict(_decode_rows(header["predict"], body))
                 _send(answers, {}, np.ascontiguousarray(prices, dtype=float).tobytes())
             else:
-                _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
+                _send(answers, {"said": model.unknown_levels(_decode_rows(header["unknown_levels"], body))})
         except errors.FairdashError as error:
             problems = [asdict(problem) | {"fixes": ()} for problem in error.problems]
             _send(answers, {"error": type(error).__name__, "problems": problems})

@@ -48,7 +48,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PRICE_TOLERANCE = 1e-4
 
 
-def priced(
+def with_model_price(
     frame: pd.DataFrame,
     model: Any,
     *,
@@ -116,7 +116,7 @@ def priced(
     price.columns = model_columns  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
-        notes.insert(0, compared(prices, frame[check_column], check_column))
+        notes.insert(0, compare_with_column(prices, frame[check_column], check_column))
         frame = frame.drop(columns=check_column)
     return frame.assign(**{name: prices}), price, tuple(notes)
 
@@ -128,7 +128,7 @@ def _predicts_logs(model: Any) -> bool:
     )
 
 
-def compared(prices: Array, column_prices: pd.Series, name: str) -> str:
+def compare_with_column(prices: Array, column_prices: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     is_given = column_prices.notna().to_numpy()
     computed, stated_prices = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
@@ -179,7 +179,7 @@ def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> A
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
-def flips(
+def changes_when_replaced(
     model: Pricing,
     rows: pd.DataFrame,
     column: str,
@@ -229,7 +229,7 @@ def ask_model(
         low, high = (nodes_of(end[column]) for end in extreme_rows)
         if not low or not high:
             continue
-        change = flips(model, rows, column, low, high)
+        change = changes_when_replaced(model, rows, column, low, high)
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.gaps import Estimate, with_interval
 from fairdash.auditing.table import AuditTable
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
@@ -60,7 +60,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 )
 #: Maximum number of values that represent the distribution of s.
 N_NODES = 30
-#: Ratio of the kernel's width in :func:`corrective_of` to the usual width for a smooth curve.
+#: Ratio of the kernel's width in :func:`corrective_premium` to the usual width for a smooth curve.
 _WIDTH_RATIO = 0.25
 #: Maximum number of rows to fit and evaluate models, and number of folds.
 MAX_ROWS = 30_000
@@ -204,13 +204,15 @@ def folds_of(table: AuditTable) -> list[Rows]:
 SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
-def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+def share_explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
     """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. The
     value is 1 for an exact prediction, and below 0 if the mean predicts better."""
-    return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
+    return relative_gain(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
-def gained(y: Array, base: Array, improved: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+def relative_gain(
+    y: Array, base: Array, improved: Array, table: AuditTable, loss: Loss = SQUARED_ERROR
+) -> Estimate:
     """Return (loss of `base` − loss of `improved`) / loss of the mean, with losses paired by unit."""
     total_loss = loss.deviances(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, improved), total_loss, table)
@@ -264,7 +266,7 @@ class Costs:
         return np.clip(predicted, best.min(), best.max())
 
     @property
-    def judged_by(self) -> Array:
+    def reference_values(self) -> Array:
         """Values against which premiums are evaluated: the outcome at the level of the price, or else the
         learned cost."""
         outcome = self.table.outcome
@@ -275,19 +277,19 @@ class Costs:
         """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise squared
         error."""
         amounts = (*self.premiums.values(), self.table.price)
-        fits = self.judged_by.min() >= 0 and min(prices.min() for prices in amounts) > 0
+        fits = self.reference_values.min() >= 0 and min(prices.min() for prices in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
 
     @property
     def fit(self) -> Estimate:
         """Share of the deviance (or variance) that the best estimate explains on held-out rows."""
-        return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
+        return share_explained(self.reference_values, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
     def fit_to_cost(self) -> Estimate:
         """Fit to the learned cost; a user's expected cost has less noise than the outcome."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
-        return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
+        return share_explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 
     @property
     def is_learned(self) -> bool:
@@ -298,7 +300,11 @@ class Costs:
     def fit_networks(self) -> Estimate | None:
         """Fit of the best estimate by networks; None if torch is not installed."""
         predictions = self.by_networks
-        return None if predictions is None else explained(self.judged_by, predictions, self.table, self.loss)
+        return (
+            None
+            if predictions is None
+            else share_explained(self.reference_values, predictions, self.table, self.loss)
+        )
 
     @property
     def differences(self) -> dict[str, Array]:
@@ -349,7 +355,7 @@ def learn_costs(
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = trees_fitted.predict(part.features, part.sensitive)
-        corrective = corrective_of(best, part)
+        corrective = corrective_premium(best, part)
         by_premium["best_estimate"][test_mask] = best[test_mask]
         by_premium["unaware"][test_mask] = given_features(best)
         by_premium["aware"][test_mask] = at_nodes[test_mask] @ shares
@@ -368,7 +374,7 @@ def _trees_for(y: Array) -> Trees:
     return COST_TREES if y.min() >= 0 else MEAN_TREES
 
 
-def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
+def corrective_premium(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
     """Convert ranks of `best` (n,) among rows of equal s to values with the same distribution at every s.
 
     The distribution given s is estimated from rows with similar s
@@ -388,16 +394,16 @@ def share_explained_in_words(costs: Costs) -> str:
     return "share of the deviance" if costs.loss is POISSON else "R²"
 
 
-def fit_of(costs: Costs) -> str:
+def fit_in_words(costs: Costs) -> str:
     """Describe how well trees predict cost on held-out rows."""
-    return f"on held-out rows trees explain {within(costs.fit)} of the {loss_in_words(costs)}"
+    return f"on held-out rows trees explain {with_interval(costs.fit)} of the {loss_in_words(costs)}"
 
 
-def nothing_learned(costs: Costs) -> str:
+def reason_without_costs(costs: Costs) -> str:
     """Return the reason why an answer based on learned costs gives no numbers."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
-        f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
+        f"({with_interval(costs.fit_to_cost)}), so fairdash gives no figures here."
     )
 
 
@@ -406,7 +412,7 @@ def loss_in_words(costs: Costs) -> str:
     return "deviance" if costs.loss is POISSON else "variance"
 
 
-def points(each: Estimate) -> str:
+def points_in_words(each: Estimate) -> str:
     """Format a difference between two shares, with its interval, in percentage points."""
     # Adding 0 converts −0 to 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())

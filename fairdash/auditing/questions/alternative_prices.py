@@ -19,25 +19,25 @@ from scipy.stats import t as student
 
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
+from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, with_interval
 from fairdash.auditing.models.averages import premium_averages
 from fairdash.auditing.models.premiums import (
     DIFFERENCES,
     NO_NETWORKS,
     PREMIUMS,
     Costs,
-    explained,
     features_in_words,
-    fit_of,
-    gained,
+    fit_in_words,
     loss_in_words,
-    nothing_learned,
-    points,
+    points_in_words,
     ratio_of_means,
+    reason_without_costs,
+    relative_gain,
+    share_explained,
 )
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
-from fairdash.auditing.questions.money import above_base, along_s, other_columns, segments
+from fairdash.auditing.questions.money import above_base, other_columns, payments_by_band, segments
 from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.result import SHARE
 from fairdash.auditing.table import AuditTable
@@ -53,7 +53,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
 
 
-def what_instead(data: AuditData, _: Answered) -> Part:
+def alternative_premiums(data: AuditData, _: Answered) -> Part:
     """Answer question 8: five premiums for the same costs, with curves along s, fit and differences.
 
     Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
@@ -70,22 +70,22 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         return Part(sentences=(_no_costs(data.table),))
     if not costs.is_learned:
         return Part(
-            sentences=(nothing_learned(costs), features_in_words(data.table)),
+            sentences=(reason_without_costs(costs), features_in_words(data.table)),
             measures=(data.measure("explained", costs.fit, of_price=False),),
         )
-    table, y, loss = costs.table, costs.judged_by, costs.loss
+    table, y, loss = costs.table, costs.reference_values, costs.loss
     mean, basis = table.mean_price, basis_of(table)
     best = costs.premiums["best_estimate"]
     gaps, lost_fit, rows, curves = {}, {}, [], []
     for name, premium in {"price": table.price, **costs.premiums}.items():
         curve = fit_curve(premium, table, basis)
         gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
-        lost_fit[name] = gained(y, premium, best, table, loss)
+        lost_fit[name] = relative_gain(y, premium, best, table, loss)
         uf = typical_gap(replace(table, price=premium), basis, curve)[1]
         curves.append(band.assign(premium=name))
         row = {"premium": name, "mean": table.mean(premium) / mean}
         row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _LIMITS.items()}
-        row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
+        row |= {"share_of_variance": uf.value, "explained": share_explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(lost_fit[name], each) for end, each in _LIMITS.items()})
     curve_table = pd.concat(curves, ignore_index=True)
     averages = premium_averages(costs, random_state=data.seed)
@@ -144,18 +144,20 @@ def _premiums_in_words(
     premiums = ", ".join(
         f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items()
     )
-    proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
+    proxy, parity = (with_interval(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     networks = costs.fit_networks
-    networks_in_words = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
+    networks_in_words = (
+        f". {NO_NETWORKS}" if networks is None else f"; networks explain {with_interval(networks)}."
+    )
     return (
         f"We estimated five premiums from “{learned}”. The largest gaps of these premiums along “{name}”, as "
         f"shares of the mean price, are: {premiums}.",
-        f"Fit of the models: {fit_of(costs)}{networks_in_words}",
+        f"Fit of the models: {fit_in_words(costs)}{networks_in_words}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
         f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "
         "mean price on average (corrective premium minus best estimate). The corrective premiums explain "
-        f"{points(lost_fit)} less of the {loss_in_words(costs)}.",
+        f"{points_in_words(lost_fit)} less of the {loss_in_words(costs)}.",
         "Train a front on this table to get premiums between these five, with the error of each.",
     )
 
@@ -177,7 +179,7 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
 _JACKKNIFE_GROUPS = 20
 
 
-def how_do_they_compare(data: AuditData, findings_so_far: Answered) -> Part:
+def compare_prices(data: AuditData, findings_so_far: Answered) -> Part:
     """Answer question 10: compare a second price, audited separately, with the first."""
     other = findings_so_far.pair
     assert other is not None
@@ -196,7 +198,7 @@ def how_do_they_compare(data: AuditData, findings_so_far: Answered) -> Part:
         ),
     }
     change = second.price - table.price
-    tables["change_along_s"] = along_s(table, change, None, base=False, random_state=data.seed)
+    tables["change_along_s"] = payments_by_band(table, change, None, base=False, random_state=data.seed)
     largest, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
     if count:
         tables["change_segments"] = largest
@@ -328,7 +330,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         f"The largest gap is {percent(gaps['price'])} of the mean price with “{names[0]}” and "
         f"{percent(gaps['candidate'])} with “{names[1]}”, a difference of {percent(gaps['difference'])} "
         f"({percent(gaps['ci_low'])} to {percent(gaps['ci_high'])}). With “{names[1]}”, "
-        f"{percent(share_paying_more)} of {table.everyone} would pay more, and the mean price would be "
+        f"{percent(share_paying_more)} of {table.rows_in_words} would pay more, and the mean price would be "
         f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. The change ranges "
         f"from {changes[0]} to {changes[1]}."
     )

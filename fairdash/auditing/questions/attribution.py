@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from fairdash.auditing.curve import basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, typical_gap, within
+from fairdash.auditing.gaps import Estimate, typical_gap, with_interval
 from fairdash.auditing.models.premiums import (
     MAX_ROWS,
     NETWORKS_PACKAGE,
@@ -26,16 +26,16 @@ from fairdash.auditing.models.premiums import (
     PRICE_TREES,
     Costs,
     Fitted,
-    explained,
     features_in_words,
-    fit_of,
+    fit_in_words,
     fit_trees,
-    gained,
     networks_out_of_fold,
-    nothing_learned,
     out_of_fold,
-    points,
+    points_in_words,
     ratio_of_means,
+    reason_without_costs,
+    relative_gain,
+    share_explained,
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
@@ -52,8 +52,8 @@ MAX_EXPLAINED = 2_000
 #: are never exact, so s may slightly reduce their error even if the price does not use s.
 MIN_DIRECT_USE = 0.005
 #: Display names of the models of the price.
-WITHOUT = "the price from its features"
-WITH = "the price from its features and the sensitive attribute"
+WITHOUT_S = "the price from its features"
+WITH_S = "the price from its features and the sensitive attribute"
 NETWORKS_MODEL = "the price, predicted by networks"
 _NO_SHARES = (
     "To divide the link among the columns, install the package shap: "
@@ -68,13 +68,13 @@ _MIN_NAMED = 0.02
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
-def through_what(data: AuditData, _: Answered) -> Part:
+def attribute_link(data: AuditData, _: Answered) -> Part:
     """Attribute the price's link with s: the share of variance that s explains, the features responsible, any
     direct use of s, and proxy discrimination."""
     table, name = data.on("features").table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
-    explained_by_s = f"“{name}” explains {within(uf)} of the price's variance."
+    explained_by_s = f"“{name}” explains {with_interval(uf)} of the price's variance."
     # A price may use s in interactions with other columns although its averages do not differ along s.
     if table.features.columns.empty or not varies(table.price):
         no_features = [_NO_FEATURES] if table.features.columns.empty else []
@@ -82,9 +82,9 @@ def through_what(data: AuditData, _: Answered) -> Part:
     fits, direct_use, surrogate_uf, shares = drivers_of(table, random_state=data.seed)
     measures.append(data.measure("surrogate_share_of_variance", surrogate_uf, of_price=False))
     measures.append(data.measure("uses_itself", direct_use, of_price=False))
-    data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
+    data.report_progress("Measuring which columns depend on the sensitive attribute", 6, 0.4)
     proxies, proxy_r2 = _proxies(table, seed=data.seed)
-    data.say("Estimating the expected cost", 6, 0.6)
+    data.report_progress("Estimating the expected cost", 6, 0.6)
     costs, discrimination = data.costs, None
     if costs is not None and costs.is_learned and (fits["ci_low"] > 0).any():
         discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
@@ -132,7 +132,7 @@ def _parts_in_words(shares: pd.DataFrame, surrogate_uf: Estimate, uf: Estimate) 
 
 def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, direct_use: Estimate, name: str) -> str:
     """Return a sentence on the surrogate and its fit."""
-    model, suffix = (WITH, f" and “{name}”") if _uses_s_directly(direct_use) else (WITHOUT, "")
+    model, suffix = (WITH_S, f" and “{name}”") if _uses_s_directly(direct_use) else (WITHOUT_S, "")
     r2 = fits.set_index("model")["value"]
     networks_in_words = (
         f", and that of networks is {r2[NETWORKS_MODEL]:.3f}." if NETWORKS_MODEL in r2 else f". {NO_NETWORKS}"
@@ -146,7 +146,7 @@ def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, direct_use: Estimate
 
 def _direct_use_in_words(direct_use: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
-    gain_in_words = f"Adding “{name}” itself raises R² by {points(direct_use)}"
+    gain_in_words = f"Adding “{name}” itself raises R² by {points_in_words(direct_use)}"
     if _uses_s_directly(direct_use):
         return f"{gain_in_words}. The price uses “{name}” itself, or a related column that the table lacks."
     if direct_use.ci_high < MIN_DIRECT_USE:
@@ -169,13 +169,13 @@ def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | Non
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     if discrimination is None:
-        reason = "No column explains the price." if costs.is_learned else nothing_learned(costs)
+        reason = "No column explains the price." if costs.is_learned else reason_without_costs(costs)
         return f"Proxy discrimination can't be measured. {reason}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
-        f"{within(discrimination)} of the price's variance, of which the columns leave "
+        f"{with_interval(discrimination)} of the price's variance, of which the columns leave "
         f"{percent(1 - fits['value'].max())} unexplained. This distance depends on our estimate of cost "
-        f"({fit_of(costs)})."
+        f"({fit_in_words(costs)})."
     )
 
 
@@ -245,19 +245,24 @@ def drivers_of(
     part = table.sampled(MAX_ROWS)
     prices_without = out_of_fold(part, part.price, PRICE_TREES, random_state=random_state)
     with_s = out_of_fold(part, part.price, PRICE_TREES, part.sensitive, random_state=random_state)
-    direct_use = gained(part.price, prices_without, with_s, part)
+    direct_use = relative_gain(part.price, prices_without, with_s, part)
     uses_s = _uses_s_directly(direct_use)
     sensitive_columns = (part.sensitive,) if uses_s else ()
     trees_fitted = fit_trees(
         PRICE_TREES, part.features, part.price, part.weight, *sensitive_columns, random_state=random_state
     )
-    models = {WITHOUT: prices_without, WITH: with_s}
+    models = {WITHOUT_S: prices_without, WITH_S: with_s}
     if has(NETWORKS_PACKAGE):
         sensitive = part.s_columns if uses_s else ()
         models[NETWORKS_MODEL] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
     fits = pd.DataFrame(
         [
-            {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, predicted, part))}
+            {
+                "model": model,
+                "rows": part.n,
+                "measure": "R²",
+                **vars(share_explained(part.price, predicted, part)),
+            }
             for model, predicted in models.items()
         ]
     )

@@ -25,7 +25,15 @@ from scipy.sparse import csr_matrix
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
-from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, of_mean, within
+from fairdash.auditing.gaps import (
+    LEVEL,
+    Estimate,
+    Gap,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+    with_interval,
+)
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
@@ -33,11 +41,11 @@ from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import (
     LEFT_OF_S,
     N_FOLDS,
-    as_given,
-    determined,
+    determined_error,
     require_differences,
     ridge_out_of_fold,
     spline_functions,
+    split_columns,
 )
 from fairdash.errors import DeterminedError
 from fairdash.utils.seeds import Stream, seed_of
@@ -55,7 +63,7 @@ _TREES = 60
 _LEAF = 10
 
 
-def is_it_earned(data: AuditData, _: Answered) -> Part:
+def decompose_gap(data: AuditData, _: Answered) -> Part:
     """Answer question 3: split the gap into the part that expected cost explains and an unexplained part."""
     data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
@@ -84,7 +92,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
     )
 
 
-def among_equals(data: AuditData, _: Answered) -> Part:
+def conditional_gap(data: AuditData, _: Answered) -> Part:
     """Answer question 4: estimate the largest gap given all legitimate factors, and given each factor."""
     data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
@@ -92,12 +100,12 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     measures: list[dict[str, Any]] = []
     answer = Part(sentences=())
     for k, chosen in enumerate(sets):
-        data.say(f"{QUESTIONS[4].title} {few(chosen)}", 4, k / len(sets))
+        data.report_progress(f"{QUESTIONS[4].title} {few(chosen)}", 4, k / len(sets))
         try:
             sample, basis, residuals = residuals_among_equals(table, chosen, random_state=data.seed)
             if chosen is factors:
                 if not _varying_factors(sample, chosen):
-                    return _all_are_equals(data, chosen)
+                    return _answer_without_factors(data, chosen)
                 any_link = p_among_equals(table, table.price, chosen, random_state=data.seed)
         except DeterminedError:
             if chosen is factors:
@@ -227,21 +235,21 @@ def in_words(
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     total = parts["gap"]
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(total, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {with_interval(total, mean)} "
         "of the mean price."
     )
     if "left" not in parts:
         return f"{gap} To see whether cost justifies this change, name an outcome or an expected cost."
-    cost, unexplained = within(parts["earned"], mean), parts["left"]
+    cost, unexplained = with_interval(parts["earned"], mean), parts["left"]
     can_be_noise = unexplained.ci_low <= 0 <= unexplained.ci_high
     if not can_be_noise and (unexplained.value < 0) != (total.value < 0):
         low_end, high_end = sorted((abs(unexplained.ci_low), abs(unexplained.ci_high)))
-        excess = within(Estimate(value=abs(unexplained.value), ci_low=low_end, ci_high=high_end), mean)
+        excess = with_interval(Estimate(value=abs(unexplained.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes even more, by {cost}. The difference is {excess}."
     noise = ", which may be noise" if can_be_noise else ""
     return (
         f"{gap} Expected cost would justify a change of {cost}. The difference, "
-        f"{within(unexplained, mean)}, is unexplained{noise}."
+        f"{with_interval(unexplained, mean)}, is unexplained{noise}."
     )
 
 
@@ -270,14 +278,14 @@ def residuals_among_equals(
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varying_factors(part, factors):
-        factor_columns = as_given(part.controls[varied], part.n)
+        factor_columns = split_columns(part.controls[varied], part.n)
         require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     columns = np.column_stack([part.price, basis.rows.toarray()])
     residuals = _residuals(columns, part, factors, random_state=random_state)
     centred = columns[:, 1:] - part.share @ columns[:, 1:]
     if (part.share @ residuals[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ centred**2).sum():
-        raise determined()
+        raise determined_error()
     return part, basis, residuals
 
 
@@ -295,7 +303,7 @@ def _residuals(
     varied = _varying_factors(table, factors)
     if len(varied) < 2:
         return after_splines
-    factor_columns = as_given(table.controls[varied], table.n)
+    factor_columns = split_columns(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
     # The same trees predict all columns, because separate boosted trees for each column would be slow.
     from sklearn.ensemble import ExtraTreesRegressor
@@ -341,12 +349,12 @@ def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], columns: 
     varied = _varying_factors(table, factors)
     if not varied:
         return np.asarray(columns - np.average(columns, axis=0, weights=table.weight))
-    factor_columns = as_given(table.controls[varied], table.n)
+    factor_columns = split_columns(table.controls[varied], table.n)
     functions, penalty, _ = spline_functions(factor_columns, table.weight)
     return columns - ridge_out_of_fold(functions, penalty, columns, table.weight, table.folds(N_FOLDS))
 
 
-def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
+def _answer_without_factors(data: AuditData, factors: tuple[str, ...]) -> Part:
     """Return the answer to question 1, which also answers question 4 if all factors are constant."""
     sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
@@ -368,7 +376,7 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
     for links that vary with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
-        f"{of_mean(gap, mean)}.",
+        f"{percent_of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
         "A test that also detects links that vary with the factors finds "
         f"{'a link' if any_link <= LEVEL else 'no link'} ({p_equals(any_link)}).",

@@ -9,7 +9,14 @@ import pandas as pd
 
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_mean, typical_gap
+from fairdash.auditing.gaps import (
+    LEVEL,
+    Gap,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+    typical_gap,
+)
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import quantiles
@@ -26,7 +33,7 @@ FOUR_FIFTHS = 0.8
 _MAX_TOP_SHARE = 0.2
 
 
-def does_it_follow(data: AuditData, _: Answered) -> Part:
+def assess_price_link(data: AuditData, _: Answered) -> Part:
     """Answer question 1: test the largest gap of the price's curve."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
@@ -71,7 +78,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
     mean = data.table.mean_price
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
-        f"{of_mean(gap, mean)}, {_noise_clause(gap)}.",
+        f"{percent_of_mean(gap, mean)}, {_noise_clause(gap)}.",
         f"In money, this gap is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         data.independence.any_link_in_words(),
     )
@@ -113,7 +120,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
     verdict = "below" if lowest_ratio["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"The highest average price among the classes of “{table.columns.sensitive}” exceeds the lowest by "
-        f"{of_mean(gap, mean)}, {_noise_clause(gap)}.",
+        f"{percent_of_mean(gap, mean)}, {_noise_clause(gap)}.",
         *pair_sentences,
         f"“{lowest_ratio['class']}” has the smallest share of prices at or below the median, "
         f"{percent(lowest_ratio['selection_rate'])}. The adverse impact ratio of this class is "
@@ -121,7 +128,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
     )
 
 
-def where(data: AuditData, _: Answered) -> Part:
+def locate_extremes(data: AuditData, _: Answered) -> Part:
     """Answer question 2: the curve's lowest and highest points, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
@@ -199,9 +206,9 @@ def prices_of_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, t
         frames.append(shown_cells.assign(rows=rows[cells_at], **data.band[["value", "low", "high"]]))
         lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
         sentences.append(
-            f"Across the {len(cells_at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
-            f"the lowest by {of_mean(gap, table.mean_price)}, {_noise_clause(gap)}. The price is lowest in "
-            f"“{lowest}” and highest in “{highest}”."
+            f"Across the {len(cells_at)} cells of “{table.columns.sensitive}”, the highest average price "
+            f"exceeds the lowest by {percent_of_mean(gap, table.mean_price)}, {_noise_clause(gap)}. The "
+            f"price is lowest in “{lowest}” and highest in “{highest}”."
         )
         sentences.extend([cells.note] if cells.note else [])
     return pd.concat(frames, ignore_index=True), tuple(sentences)

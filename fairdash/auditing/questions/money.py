@@ -42,7 +42,7 @@ _BANDS, _MAX_LEVELS = 5, 30
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
-def how_much_money(data: AuditData, _: Answered) -> Part:
+def excess_payments(data: AuditData, _: Answered) -> Part:
     """Answer question 7: payments above the mean or the cost-justified price, along s and by segment."""
     all_data, seed, data = data, data.seed, data.on("cost")
     table, cost = data.table, data.cost
@@ -50,7 +50,7 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
     bases = {"mean price": (all_data.table, None)} | ({} if cost is None else {"earned": (table, cost)})
     groups = [
-        along_s(rows, rows.price, each, random_state=seed).assign(base=name)
+        payments_by_band(rows, rows.price, each, random_state=seed).assign(base=name)
         for name, (rows, each) in bases.items()
     ]
     tables = {"money_along_s": pd.concat(groups, ignore_index=True)}
@@ -89,8 +89,8 @@ def _payments_in_words(
             f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"At some values of “{name}”, with {percent(share)} of {table.everyone}, customers pay more than "
-        f"{base}. On average they pay {table.money(each.value)} {table.a_unit} more "
+        f"At some values of “{name}”, with {percent(share)} of {table.rows_in_words}, customers pay "
+        f"more than {base}. On average they pay {table.money(each.value)} {table.a_unit} more "
         f"({table.money(each.ci_low)} to {table.money(each.ci_high)}). This is {table.money(total)} in "
         f"total, or {percent(of_all.value / table.mean_price)} of all premiums."
     )
@@ -127,7 +127,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, groups: Index
     return price - cost * (price_sum / np.where(expected == 0, np.inf, expected))[code]
 
 
-def amounts(
+def payments_by_group(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
     """Return the payments of groups above their base, with simultaneous limits.
@@ -192,7 +192,7 @@ def amounts(
     return frame[is_shown].reset_index(drop=True)
 
 
-def along_s(
+def payments_by_band(
     table: AuditTable, price: Array, cost: Array | None, *, base: bool = True, random_state: int | None = 0
 ) -> pd.DataFrame:
     """Return payments above the base in bands of about equal exposure along s.
@@ -209,11 +209,11 @@ def along_s(
     Returns
     -------
     DataFrame
-        Columns low and high (of s), and the columns of :func:`amounts`.
+        Columns low and high (of s), and the columns of :func:`payments_by_group`.
     """
     code = table.bands()
     above = above_base(price, cost, table.weight) if base else price
-    frame = amounts(table, [(code, above)], random_state=random_state)
+    frame = payments_by_group(table, [(code, above)], random_state=random_state)
     by = pd.Series(table.sensitive).groupby(code)
     for name, values in (("high", by.max()), ("low", by.min())):
         frame.insert(0, name, values.to_numpy()[frame["code"]])
@@ -240,12 +240,12 @@ def segments(
     columns : (n, c) frame
         The other columns.
     price, cost, base
-        Arguments as in :func:`along_s`, except that the base without a cost is the mean of the same level.
+        Arguments as in :func:`payments_by_band`, but the base without a cost is the mean of the same level.
 
     Returns
     -------
     DataFrame
-        The first 20 segments, with columns s_low, s_high, column, level, and those of :func:`amounts`.
+        The first 20 segments: columns s_low, s_high, column, level, and those of :func:`payments_by_group`.
     int
         Total number of segments.
     """
@@ -267,7 +267,7 @@ def segments(
         names.append([(name, labels[code // count], code % count) for code in codes])
     if not groupings:
         return pd.DataFrame(), 0
-    frame = amounts(table, groupings, random_state=random_state)
+    frame = payments_by_group(table, groupings, random_state=random_state)
     by = pd.Series(table.sensitive).groupby(bands)
     low, high = by.min().to_numpy(), by.max().to_numpy()
     level_names = [names[k][code] for k, code in zip(frame["grouping"], frame["code"], strict=True)]

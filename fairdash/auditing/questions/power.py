@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import MAX_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.gaps import Estimate, with_interval
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.table import AuditTable
@@ -53,9 +53,9 @@ _BERKSON = (
 )
 
 
-def how_sure(data: AuditData, findings_so_far: Answered) -> Part:
+def report_power(data: AuditData, findings_so_far: Answered) -> Part:
     """Answer question 9: report power, missing attributes, and estimates for an attribute without error."""
-    parts = [_power(data, findings_so_far), *_missing(data), _reliable(data)]
+    parts = [_power(data, findings_so_far), *_compare_missing(data), _correct_for_errors(data)]
     return Part(
         sentences=tuple(sentence for part in parts for sentence in part.sentences),
         tables={name: table for part in parts for name, table in part.tables.items()},
@@ -92,7 +92,7 @@ def _power(data: AuditData, findings_so_far: Answered) -> Part:
     return Part(sentences=(sentence,), tables={"power": pd.DataFrame(table)})
 
 
-def _missing(data: AuditData) -> list[Part]:
+def _compare_missing(data: AuditData) -> list[Part]:
     name = data.table.columns.sensitive
     rates = without_sensitive(data.frame, data.table.columns)
     if rates is None:
@@ -109,15 +109,15 @@ def _missing(data: AuditData) -> list[Part]:
     return [Part(sentences=(sentence,), tables={"missing_by_price": table}, measures=measures)]
 
 
-def _reliable(data: AuditData) -> Part:
+def _correct_for_errors(data: AuditData) -> Part:
     name, mean, n = data.table.columns.sensitive, data.table.mean_price, data.table.n
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
         sentence = f"If “{name}” was measured with error, state its reliability to correct for it."
         return Part(sentences=(sentence,))
-    data.say("Errors in the attribute", 9, 0.5)
-    corrections = corrected(data.table, data.plan.reliability, random_state=data.seed)
+    data.report_progress("Errors in the attribute", 9, 0.5)
+    corrections = corrected_curve(data.table, data.plan.reliability, random_state=data.seed)
     if corrections is None:
         sentence = f"“{name}” has few values. Misclassified values are not covered."
         return Part(sentences=(sentence,))
@@ -129,7 +129,7 @@ def _reliable(data: AuditData) -> Part:
     return Part(
         sentences=(
             f"Suppose that {percent(share)} of the variance of {few([name])} is not error. Then the price "
-            f"differs by {within(estimate, mean)} between its 10th and 90th percentile instead of "
+            f"differs by {with_interval(estimate, mean)} between its 10th and 90th percentile instead of "
             f"{percent(uncorrected.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
         ),
@@ -188,7 +188,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     )
 
 
-def corrected(
+def corrected_curve(
     table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
 ) -> tuple[dict[float, Estimate], pd.DataFrame, int] | None:
     """Return the direction gap and the curve, corrected for errors in s at given reliabilities in (0, 1].

@@ -26,11 +26,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import basis_of, by_unit, fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve, sum_by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_along
-from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
+from fairdash.auditing.gaps import (
+    LEVEL,
+    POWER,
+    Gap,
+    Tested,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+)
 from fairdash.auditing.questions.money import levels_of, other_columns
-from fairdash.auditing.table import FEWEST, AuditTable
+from fairdash.auditing.table import MIN_ROWS, AuditTable
 from fairdash.dependence.classical import Z, quantiles
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of, deviances, drawn_lorenz, gini, murphy
 from fairdash.utils.seeds import Stream, rng_of
@@ -67,7 +75,7 @@ class Surface(Tested):
     cells: pd.DataFrame
 
 
-def who_is_undercharged(data: AuditData, _: Answered) -> Part:
+def assess_sufficiency(data: AuditData, _: Answered) -> Part:
     """Answer question 5: test sufficiency and equalized residuals; report the usual insurance ratios."""
     data_with_cost = data.on("outcome", "expected_cost")
     data = data.on("outcome")
@@ -126,14 +134,15 @@ def _in_words(
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among customers who pay the same price, expected cost varies along “{name}” by "
-        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is {of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is "
+        f"{percent_of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
         "This figure is the root mean square over cells of price and attribute, with noise subtracted "
         f"({p_equals(surface.p_value)}).",
         *([location] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
-        f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
+        f"{percent_of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
         residuals.any_link_in_words(f" between cost minus price and “{name}”"),
         _calibration(calibrated, mean),
     )
@@ -154,7 +163,7 @@ def _calibration(surface: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
+        f"{percent_of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
     )
 
 
@@ -232,7 +241,7 @@ def _surface(
         error = error - lines @ (lines.T @ (table.weight * error))
         contributions = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
     b = error @ cell_means
-    unit_errors = by_unit(contributions, error - b[code], table)
+    unit_errors = sum_by_unit(contributions, error - b[code], table)
     covariance = (unit_errors.T @ unit_errors).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
@@ -380,7 +389,7 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
 
 def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:
     unknown = (math.nan, math.nan, math.nan)
-    if part.n_units < FEWEST or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
+    if part.n_units < MIN_ROWS or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
         return unknown
     basis = basis_of(part)
     if len(basis.at) < 2:

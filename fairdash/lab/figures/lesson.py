@@ -40,7 +40,7 @@ _COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
 _LINE = 25
 
 
-def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def animation(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the first figure as plain values and, for an animation, how the other figures differ from it.
 
     Parameters

@@ -134,12 +134,12 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})
 
 
-def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
+def committed_studies(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
     """Return the names of stored studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
 
 
-def judged(study: str) -> dict[str, Any]:
+def judgements_of(study: str) -> dict[str, Any]:
     """Return the sentences that compare a study's stored result with the paper, by place on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
@@ -147,7 +147,7 @@ def judged(study: str) -> dict[str, Any]:
 
 def table1_names() -> list[str]:
     """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
-    names = [study.removeprefix("table1_") for study in committed("table1_")]
+    names = [study.removeprefix("table1_") for study in committed_studies("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)
 

@@ -25,7 +25,7 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     cause,
     coded,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted, few
 
@@ -69,11 +69,13 @@ class _Boosted(NamedModel):
         elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
             self.response = "raw scores of an objective that the file does not state"
             if link == "auto":
-                raise refused("it does not state its objective, so its output may be a logarithm", NAME_LINK)
+                raise unusable_file(
+                    "it does not state its objective, so its output may be a logarithm", NAME_LINK
+                )
         else:
             self.response = "no price"
             hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
-            raise refused(f"its objective “{objective}” gives no price", hint)
+            raise unusable_file(f"its objective “{objective}” gives no price", hint)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on missing or unknown levels, and on missing cells that are priced as a number."""
@@ -98,7 +100,9 @@ class LightGBMModel(_Boosted):
             self._booster = lightgbm.Booster(model_str=text)
             dump = self._booster.dump_model(num_iteration=1)
         except lightgbm.basic.LightGBMError as error:
-            raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
+            raise unusable_file(
+                f"it is an incomplete LightGBM model ({cause(error)})", "Save it again."
+            ) from error
         lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
         codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(levels)).tolist()) for levels in lists]
@@ -154,7 +158,9 @@ class LightGBMModel(_Boosted):
             problem = (
                 f"it lists the levels of {counted(len(self._lists), 'column')}, and does not name the columns"
             )
-            raise refused(problem, "Store the columns that have levels as text, as in the model's training.")
+            raise unusable_file(
+                problem, "Store the columns that have levels as text, as in the model's training."
+            )
         lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
             coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
@@ -178,7 +184,7 @@ class XGBoostModel(_Boosted):
             dump = json.loads(self._booster.save_raw("json"))
         except xgboost.core.XGBoostError as error:
             hint = "Save it again with save_model under a name that ends with .json or .ubj."
-            raise refused(f"XGBoost can't read it ({cause(error)})", hint) from error
+            raise unusable_file(f"XGBoost can't read it ({cause(error)})", hint) from error
         learner, self._data = dump["learner"], xgboost.DMatrix
         objective, parameters = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
@@ -244,7 +250,7 @@ class XGBoostModel(_Boosted):
         try:
             made: Array = self._booster.predict(data, iteration_range=self._range)
         except XGBoostError as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         return made
 
 
@@ -267,11 +273,13 @@ class CatBoostModel(_Boosted):
                     self._model.load_model(file.name, format=form)
             params = json.loads(dict(self._model.get_metadata()).get("params", "{}"))
         except (catboost.CatBoostError, ValueError) as error:
-            raise refused(f"it is an incomplete CatBoost model ({cause(error)})", "Save it again.") from error
+            raise unusable_file(
+                f"it is an incomplete CatBoost model ({cause(error)})", "Save it again."
+            ) from error
         loss = params.get("loss_function", {})
         of_levels = set(self._model.get_cat_feature_indices())
         if self._model.get_text_feature_indices() or self._model.get_embedding_feature_indices():
-            raise refused(
+            raise unusable_file(
                 "it takes texts or embeddings, which fairdash does not support", "Audit its prices."
             )
         names = self._model.feature_names_
@@ -295,7 +303,7 @@ class CatBoostModel(_Boosted):
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
         except self._error as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         return made
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:

@@ -20,7 +20,7 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     coded,
     number_values,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted, few
 
@@ -74,7 +74,9 @@ class LinearModel(NamedModel):
             if field.levels is None and np.isnan(number_values(rows[column])).any()
         ]
         if lacking:
-            raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
+            raise unusable_file(
+                f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells."
+            )
         return super().unknown_levels(rows)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
@@ -108,9 +110,9 @@ class CoefficientTable(LinearModel):
 
     def __init__(self, coefficients: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
-            raise refused("it lists coefficients without a link", NAME_LINK)
+            raise unusable_file("it lists coefficients without a link", NAME_LINK)
         if is_relative and min(value for _, value in coefficients) <= 0:
-            raise refused("some of its relativities are not above 0", "Correct these cells.")
+            raise unusable_file("some of its relativities are not above 0", "Correct these cells.")
         self._named, self.is_price = coefficients, is_relative
         self.undo = np.exp if is_relative else np.asarray
         self.response = (
@@ -125,7 +127,7 @@ class CoefficientTable(LinearModel):
         if repeated := sorted(
             {name for name, n in Counter(name for name, _ in self._named).items() if n > 1}
         ):
-            raise refused(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
+            raise unusable_file(f"it has several rows for {few(repeated)}", "Keep one row for each term.")
         terms: list[Term] = []
         unknown_terms: list[str] = []
         for name, value in self._named:
@@ -133,7 +135,7 @@ class CoefficientTable(LinearModel):
             terms.append((float(np.log(value)) if self.is_price else value, [part for part in parts if part]))
             unknown_terms += [name] if None in parts else []
         if unknown_terms:
-            raise refused(
+            raise unusable_file(
                 f"its terms {few(unknown_terms)} name neither a column of the table nor a column and a "
                 "level, such as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
@@ -151,7 +153,7 @@ class CoefficientTable(LinearModel):
                 continue
             others = sorted({*as_levels(rows[column].dropna())} - {*field.levels})
             if len(others) > 1:
-                raise refused(
+                raise unusable_file(
                     f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
                     f"These levels have one: {few(field.levels)}. Correct the levels, add the column that is "
                     "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
@@ -159,7 +161,7 @@ class CoefficientTable(LinearModel):
                 )
             numbered = [str(k + 1) for k in range(len(field.levels))]
             if self._of_r and sorted(field.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
-                raise refused(
+                raise unusable_file(
                     f"“{column}” has coefficients 1 to {len(numbered)}. They may be R's sum contrasts "
                     "or Helmert contrasts, and not the coefficients of levels",
                     f"Fit the model with contr.treatment. If {others[0]} is the base level, give "

@@ -66,13 +66,13 @@ def content_of(source: bytes | str | PathLike[str]) -> bytes:
             with Path(source).open("rb") as file:
                 source = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise refused("it can't be read") from error
+        raise unusable_file("it can't be read") from error
     if len(source) > MAX_BYTES:
-        raise refused(f"it is larger than {MAX_BYTES / 1e6:.0f} MB")
+        raise unusable_file(f"it is larger than {MAX_BYTES / 1e6:.0f} MB")
     return source
 
 
-def refused(reason: str, hint: str = _NO_PICKLE) -> StorageError:
+def unusable_file(reason: str, hint: str = _NO_PICKLE) -> StorageError:
     """Return the error for a model's file that fairdash can't use."""
     return StorageError.of(f"The model's file is refused: {reason}", hint)
 
@@ -87,7 +87,7 @@ def kind_of(content: bytes) -> str:
     """
     for start, format_name, hint in _OTHER_FILES:
         if content.startswith(start):
-            raise refused(format_name, hint)
+            raise unusable_file(format_name, hint)
     head = content[:100_000].removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith((b"tree\n", b"tree\r\n")):
         return "lightgbm"
@@ -97,19 +97,19 @@ def kind_of(content: bytes) -> str:
         if b"learner" in head[:1_000]:
             return "xgboost"
         hint = "Save the model with save_model of its library."
-        raise refused("it is JSON that neither XGBoost nor CatBoost wrote", hint)
+        raise unusable_file("it is JSON that neither XGBoost nor CatBoost wrote", hint)
     if head.startswith(b"<"):
         if b"<PMML" in head[:5_000] and b"<!DOCTYPE" not in head[:5_000]:
             return "pmml"
-        raise refused(
+        raise unusable_file(
             "it is XML, but not a PMML file without a document type", "Export the model as PMML or ONNX."
         )
     if head.startswith(b"PK\x03\x04"):
         if b"xl/workbook" in content:
             return "factors"
         if b"model.ini" in content:
-            raise refused("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
-        raise refused("it is a zip archive, but not a workbook", "Unpack it.")
+            raise unusable_file("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
+        raise unusable_file("it is a zip archive, but not a workbook", "Unpack it.")
     is_text = b"\x00" not in head and head.count(b"\n") > 1 and re.search(rb"[,;\t]", head)
     return "factors" if is_text else "onnx"
 
@@ -119,7 +119,7 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
         hint = "Encode the column as in the model's training, or export the model with its encoding."
-        raise refused(
+        raise unusable_file(
             f"it needs numbers, but “{name}” contains text, such as “{cells.dropna().iloc[0]}”", hint
         )
     numbers = cells.to_numpy(dtype=float, na_value=np.nan)
@@ -131,7 +131,7 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
     ):
         if wrong.any():
             where = at_lines((np.flatnonzero(wrong) + 1).tolist(), int(wrong.sum()), word="row")
-            raise refused(
+            raise unusable_file(
                 f"it needs whole numbers, but “{name}” {problem} in "
                 f"{counted(int(wrong.sum()), 'row')} ({where})",
                 "Leave these rows out, or fill the cells.",
@@ -256,7 +256,9 @@ class NamedModel:
         """Find the column of each input: by its position in `columns`, or by its name in `table`."""
         names = [field.name for field in self.inputs]
         if not names:
-            raise refused("it has no inputs: its price is the same in every row", "Export another model.")
+            raise unusable_file(
+                "it has no inputs: its price is the same in every row", "Export another model."
+            )
         by_written_name = {re.sub(r"\s", "_", column): column for column in reversed(table)}
         by_name = [name if name in table else by_written_name.get(name) for name in names]
         of_array = all(_PLACE.fullmatch(name) for name in names) and not set(names) <= set(table)
@@ -265,12 +267,12 @@ class NamedModel:
         elif self.names_inputs and columns is None and not of_array:
             missing = [name for name, each in zip(names, by_name, strict=True) if each is None]
             hint = "Add the column, or list the columns in the order of the model's inputs."
-            raise refused(f"it needs the column {few(missing)}, which the table does not have", hint)
+            raise unusable_file(f"it needs the column {few(missing)}, which the table does not have", hint)
         else:
             self.columns = list(table if columns is None else columns)
             order = ", ".join(f"“{column}”" for column in self.columns)
             if len(self.columns) != len(names):
-                raise refused(
+                raise unusable_file(
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({order})",
                     "List the columns in the order of the model's inputs.",
                 )
@@ -283,7 +285,7 @@ class NamedModel:
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
                 problem = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
-                raise refused(f"it has {problem}", f"Choose one of these outputs: {few(self.outputs)}.")
+                raise unusable_file(f"it has {problem}", f"Choose one of these outputs: {few(self.outputs)}.")
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
@@ -315,7 +317,7 @@ class NamedModel:
             unknown = level_counts[[not self.knows(field, level) for level in level_counts.index]]
             if self.is_listed and 0 < len(unknown) == len(level_counts):
                 hint = "Write the levels of the column as in the model's training."
-                raise refused(
+                raise unusable_file(
                     f"no cell of “{column}” contains a level of the model ({few(field.levels or ())})", hint
                 )
             if len(unknown):

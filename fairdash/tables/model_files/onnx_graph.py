@@ -21,7 +21,7 @@ from fairdash.tables.model_files.model_file import (
     as_levels,
     cause,
     number_values,
-    refused,
+    unusable_file,
 )
 from fairdash.utils.text import counted
 
@@ -51,16 +51,18 @@ class OnnxModel(NamedModel):
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # The errors of onnxruntime have no common base class.
-            raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
+            raise unusable_file(f"it is not a self-contained ONNX model ({cause(error)})") from error
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
-            raise refused(f"it has {len(self._held)} inputs")
+            raise unusable_file(f"it has {len(self._held)} inputs")
         for item in self._held:
             if item.type not in (*_NUMBERS, _TEXT):
-                raise refused(f"its input “{item.name}” is {item.type}, which is neither numbers nor text")
+                raise unusable_file(
+                    f"its input “{item.name}” is {item.type}, which is neither numbers nor text"
+                )
             if item.shape and isinstance(item.shape[0], int):
                 rows = counted(item.shape[0], "row")
-                raise refused(
+                raise unusable_file(
                     f"it accepts only {rows} at a time",
                     "Export the model without a fixed number of rows (a free first dimension).",
                 )
@@ -108,7 +110,7 @@ class OnnxModel(NamedModel):
         self._place = None
         if output is None:
             if len(outputs) > 1:
-                raise refused(
+                raise unusable_file(
                     f"it has {len(outputs)} outputs: {outputs_in_text}",
                     "Name the output that contains the price; “NAME[1]” means the second number of each row.",
                 )
@@ -116,10 +118,12 @@ class OnnxModel(NamedModel):
         elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
             output, self._place = match[1], int(match[2])
         if output not in outputs:
-            raise refused(f"it has no output “{output}”", f"Its outputs are: {outputs_in_text}.")
+            raise unusable_file(f"it has no output “{output}”", f"Its outputs are: {outputs_in_text}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (skl2onnx: zipmap=False)."
-            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
+            raise unusable_file(
+                f"its output “{output}” is {outputs[output].type}, which is not a price", hint
+            )
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
@@ -156,11 +160,11 @@ class OnnxModel(NamedModel):
         try:
             (outputs,) = self._session.run([self._output], fed, run)
         except Exception as error:
-            raise refused(f"it can't price the rows ({cause(error)})") from error
+            raise unusable_file(f"it can't price the rows ({cause(error)})") from error
         outputs = np.asarray(outputs, dtype=float).reshape(len(values[0]), -1)
         if (self._place is None and outputs.shape[1] > 1) or (self._place or 0) >= outputs.shape[1]:
             hint = f"Name one, such as “{self._output}[0]”."
-            raise refused(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
+            raise unusable_file(f"its output “{self._output}” has {outputs.shape[1]} numbers per row", hint)
         return np.asarray(outputs[:, self._place or 0])
 
 

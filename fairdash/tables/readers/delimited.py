@@ -19,7 +19,7 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.encoding import text_encoding
 from fairdash.tables.readers.layouts import eurostat_as_tabs, is_of_eurostat, is_second_header, spaced_as_tabs
 from fairdash.tables.readers.limits import check_shape
-from fairdash.tables.readers.report import TEXT, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import TEXT, ReadingOptions, ReadingReport, report_progress
 from fairdash.tables.readers.table import (
     ROWS_ABOVE,
     ROWS_BELOW,
@@ -28,9 +28,9 @@ from fairdash.tables.readers.table import (
     header_at,
     no_rows,
     no_such_header,
+    rows_above_in_words,
     rows_below,
-    said_above,
-    said_below,
+    rows_below_in_words,
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.tables.readers.texts import joined, texts_of
@@ -51,7 +51,7 @@ _MIN_AGREEING = 0.5
 #: Number of rows used to detect whether the first row contains labels.
 _ROWS_OF_LABELS = 200
 #: Number of progress reports while columns are read.
-_TOLD = 20
+_N_REPORTS = 20
 
 
 def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
@@ -119,8 +119,8 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     table.notes += [*remarks, *notes]
     columns = []
     for k, (name, each) in enumerate(zip(table.names, cells, strict=True), start=1):
-        if k % max(1, len(cells) // _TOLD) == 0:
-            tell(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
+        if k % max(1, len(cells) // _N_REPORTS) == 0:
+            report_progress(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
         columns.append(TextColumn(name, each, table))
     add_text_columns(columns, decimal=options.decimal, prefers_comma=delimiter == ";")
     return table.finish(TEXT, encoding=encoding_and_delimiter[0], delimiter=encoding_and_delimiter[1])
@@ -247,9 +247,9 @@ def cut_plain(
         return None
     if len(table) != len(filled_lines):
         return None
-    tell(f"{len(table):,} rows so far")
+    report_progress(f"{len(table):,} rows so far")
     n_empty += end - first_row - len(filled_lines)
-    return header, table.columns, filled_lines + 1, [*notes, *_said_of_lines(lines_below, n_empty)]
+    return header, table.columns, filled_lines + 1, [*notes, *_lines_in_words(lines_below, n_empty)]
 
 
 def cut(
@@ -307,18 +307,18 @@ def cut(
         if rows and not odd_lines:
             for chunk, cells in zip(chunks, zip(*rows, strict=True), strict=True):
                 chunk.append(texts_of(cells))
-        tell(f"{len(lines):,} rows so far")
+        report_progress(f"{len(lines):,} rows so far")
     if odd_lines:
         raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
-    notes += _said_of_lines(lines_below, n_empty)
+    notes += _lines_in_words(lines_below, n_empty)
     return header, [joined(chunk) for chunk in chunks], np.array(lines, dtype=np.int64), notes
 
 
-def _said_of_lines(below: list[int], n_empty: int) -> list[str]:
+def _lines_in_words(below: list[int], n_empty: int) -> list[str]:
     skip_notes = [f"Empty lines skipped: {n_empty:,}."] if n_empty else []
-    return [said_below(below), *skip_notes] if below else skip_notes
+    return [rows_below_in_words(below), *skip_notes] if below else skip_notes
 
 
 _Record = tuple[int, list[str]]
@@ -356,7 +356,7 @@ def _header(
     line, header = first_records[header_place]
     n_above = sum(index < header_place for index in nonempty)
     n_empty = 0 if n_above else header_place
-    notes = [said_above(line, n_above)] if n_above else []
+    notes = [rows_above_in_words(line, n_above)] if n_above else []
     return header, chain(first_records[header_place + 1 :], records), n_empty, notes
 
 

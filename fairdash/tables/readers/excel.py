@@ -22,7 +22,7 @@ import pandas as pd
 
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.tables.readers.limits import check_shape, too_large
-from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, report_progress
 from fairdash.tables.readers.table import (
     FIRST_INEXACT,
     ROWS_ABOVE,
@@ -32,9 +32,9 @@ from fairdash.tables.readers.table import (
     header_at,
     no_rows,
     no_such_header,
+    rows_above_in_words,
     rows_below,
-    said_above,
-    said_below,
+    rows_below_in_words,
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
@@ -123,7 +123,7 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
     chosen = _choose(sheets, hidden, name)
     xml = parts[sheets[chosen]]
     _check_cells(xml, parts)
-    tell(f"sheet “{chosen}”")
+    report_progress(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
             opened = book.get_sheet_by_name(chosen)
@@ -302,9 +302,9 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
     if header_place:
-        table.notes.append(said_above(nonempty_rows[header_place] + first_line, header_place))
+        table.notes.append(rows_above_in_words(nonempty_rows[header_place] + first_line, header_place))
     if indices_below:
-        table.notes.append(said_below([k + first_line for k in indices_below]))
+        table.notes.append(rows_below_in_words([k + first_line for k in indices_below]))
     n_empty = body[-1] - nonempty_rows[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")

@@ -29,7 +29,7 @@ _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
 #: of R that write and read the file.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
 #: Name for the table of an .rds file, which stores no name.
-_ALONE = "table"
+_UNNAMED_TABLE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
@@ -67,7 +67,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     frames = {name: value for name, value in objects.items() if isinstance(value, _Frame)}
     other_objects = [name for name in objects if name not in frames]
     if not frames:
-        objects_text = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
+        objects_text = (
+            f", but {few(other_objects)}" if other_objects and other_objects != [_UNNAMED_TABLE] else ""
+        )
         raise ReadingError.of(
             f"the R file holds no data frame{objects_text}", "Save a data frame in R: save(table, file=…)."
         )
@@ -132,7 +134,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
             parsed = rdata.parser.parse_data(
                 content, altrep_constructor_dict=constructors, extension=".rds" if is_rds else ".rda"
             )
-            objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
+            objects = [(_UNNAMED_TABLE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
             raise
         # The parser may raise any Python error for a damaged file.
@@ -246,7 +248,7 @@ def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
     return _Column(values, note if is_declared_missing.any() else "")
 
 
-def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
+def _unchanged(values: Any, _: Mapping[str, Any]) -> Any:
     return values
 
 
@@ -271,8 +273,8 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
                 # rdata would give a time series an index that differs from the index of the data frame.
-                "ts": _as_it_is,
-                "AsIs": _as_it_is,
+                "ts": _unchanged,
+                "AsIs": _unchanged,
             }
         )
 

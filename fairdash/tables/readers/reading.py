@@ -64,7 +64,7 @@ _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
 #: Maximum number of parts of a gzip file, or of entries of a zip archive. Even empty parts need time.
 MAX_PARTS = 20_000
-_AT_ONCE = 2**16
+_CHUNK_BYTES = 2**16
 #: Maximum memory in bytes for the unpacking of an xz file; its header states how much memory is needed.
 _XZ_MEMORY = 256 * 2**20
 #: Name of a file that occurs in the zip archive of every Excel workbook.
@@ -348,8 +348,8 @@ def _gunzip(content: bytes, largest: int) -> bytes:
     """
     content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
-    for start in range(0, len(content), _AT_ONCE):
-        block = content[start : start + _AT_ONCE]
+    for start in range(0, len(content), _CHUNK_BYTES):
+        block = content[start : start + _CHUNK_BYTES]
         while block and size <= largest:
             if not has_begun:
                 # The gzip format allows zeros as padding after the last part.

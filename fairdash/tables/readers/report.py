@@ -172,7 +172,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 
 @contextmanager
-def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
+def listen_with(listener: Callable[[str], None]) -> Iterator[None]:
     """Send the readers' progress messages in this context to a listener; a message is the end of a sentence.
 
     Examples
@@ -189,7 +189,7 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell(message: str) -> None:
+def report_progress(message: str) -> None:
     """Send a message on the progress of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:

@@ -37,7 +37,7 @@ _EPOCHS = {
 #: Number of seconds before and after 1970 that 64-bit microseconds can represent (rounded down).
 _MAX_SECONDS = 9e12
 
-_SAVE_AGAIN = "Save the file again, or export it as CSV."
+_SAVE_HINT = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
@@ -83,7 +83,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
-        raise Refused("the file has no columns", _SAVE_AGAIN)
+        raise Refused("the file has no columns", _SAVE_HINT)
     _check(n_columns, meta.number_rows or 0, most_columns, most_cells)
     most_rows = most_cells // n_columns + 1
     frame, cells = _read(read, source, dates_as_pandas_datetime=True, row_limit=most_rows, **lettered)
@@ -228,7 +228,7 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         if "memory" in str(error).lower():
             raise MemoryError from error
         raise Refused(
-            "the file is incomplete or damaged, or its version is not supported", _SAVE_AGAIN
+            "the file is incomplete or damaged, or its version is not supported", _SAVE_HINT
         ) from None
 
 

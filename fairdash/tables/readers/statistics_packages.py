@@ -16,7 +16,15 @@ import pandas as pd
 
 from fairdash.errors import OptionError, ReadingError
 from fairdash.tables.readers import limits
-from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import (
+    FORMATS,
+    SAS,
+    SPSS,
+    STATA,
+    ReadingOptions,
+    ReadingReport,
+    report_progress,
+)
 from fairdash.tables.readers.typed import read_parquet
 from fairdash.utils.text import few
 
@@ -90,7 +98,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     package = parser_of(content)
     assert package is not None
     kind, parser = package
-    tell(FORMATS[kind])
+    report_progress(FORMATS[kind])
     tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
     if tables:
         chosen = next(iter(tables)) if chosen is None else chosen

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
-from fairdash.tables.codes import TOTALS, in_one_spelling, numbers_rows, spellings
-from fairdash.tables.grammar import LIKE_NUMBER, folded
+from fairdash.tables.codes import TOTALS, numbers_rows, spellings, unify_spellings
+from fairdash.tables.grammar import LIKE_NUMBER, without_accents
 from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
@@ -189,7 +189,7 @@ class TableBuilder:
         self._leave_out_row_numbers()
         for name in filter(self._columns.__contains__, self._one_spelling):
             if spellings(self._columns[name]):
-                self._columns[name], note = in_one_spelling(self._columns[name])
+                self._columns[name], note = unify_spellings(self._columns[name])
                 self._said.append(note)
             else:
                 self._said.append(
@@ -373,7 +373,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
     """Return whether a row begins with a word for a total, and the row above has a different form."""
     index = next(index for index, cell in enumerate(cells) if cell)
-    words = folded(cells[index]).replace(":", " ").replace("-", " ").split()
+    words = without_accents(cells[index]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
     if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
@@ -389,7 +389,7 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
     nonempty_cells = [cell for cell in cells if cell]
     if width < _MIN_FOR_NOTE or len(nonempty_cells) > 1 or LIKE_NUMBER.fullmatch(nonempty_cells[0]):
         return False
-    words = folded(nonempty_cells[0]).replace(":", " ").split()
+    words = without_accents(nonempty_cells[0]).replace(":", " ").split()
     if words and (words[0] in _NOTES or words[0].startswith("*")):
         return True
     if not above or any(above[-1]):
@@ -400,13 +400,13 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
     return not any(any(row[:index]) or nonempty_cells[0] in row[index : index + 1] for row in above)
 
 
-def said_above(line: int, n_above: int) -> str:
+def rows_above_in_words(line: int, n_above: int) -> str:
     """Return a sentence with the line of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 
 
-def said_below(lines: Sequence[int]) -> str:
+def rows_below_in_words(lines: Sequence[int]) -> str:
     """Return a sentence on the rows below the table that are left out."""
     where = ", ".join(str(line) for line in lines)
     single = len(lines) == 1

@@ -130,9 +130,9 @@ class TextColumn:
 
     def decimal_evidence(self) -> tuple[bool, bool]:
         """Return whether any number certainly has a decimal comma, and whether any certainly has a point."""
-        return self._surely(",", self.comma), self._surely(".", self.dot)
+        return self._is_certain(",", self.comma), self._is_certain(".", self.dot)
 
-    def _surely(self, mark: str, fractions: np.ndarray) -> bool:
+    def _is_certain(self, mark: str, fractions: np.ndarray) -> bool:
         if not fractions.any() or not self.all_known(self.whole, self.power, fractions):
             return False
         return bool((fractions & ~self._ambiguous(mark)).any())
@@ -231,9 +231,9 @@ class TextColumn:
         self._keep_unit()
         values = numbers[self._codes]
         values = values if self.is_missing.any() else values.astype(np.int64)
-        self._table.add(self.name, values, *self._said_of_negatives())
+        self._table.add(self.name, values, *self._negatives_in_words())
 
-    def _said_of_negatives(self) -> list[str]:
+    def _negatives_in_words(self) -> list[str]:
         if not self._negative.any():
             return []
         return [
@@ -268,7 +268,7 @@ class TextColumn:
             self._table.decimal_commas[self.name] = self._count(fractions)
         self._keep_unit()
         notes = [note] if note else []
-        self._table.add(self.name, numbers[self._codes], *notes, *self._said_of_negatives())
+        self._table.add(self.name, numbers[self._codes], *notes, *self._negatives_in_words())
 
     def _keep_unit(self) -> None:
         if self.unit:

@@ -38,26 +38,28 @@ def one_column(values: ArrayLike, name: str) -> Array:
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise fault(name, "A value is not a number", "Give only numbers.") from None
+        raise option_error(name, "A value is not a number", "Give only numbers.") from None
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise fault(name, "A reference needs a single column", "Give an array of shape (n,).")
+        raise option_error(name, "A reference needs a single column", "Give an array of shape (n,).")
     if not len(column):
-        raise fault(name, "There are no rows", "Give at least one row.")
+        raise option_error(name, "There are no rows", "Give at least one row.")
     n_invalid = int((~np.isfinite(column)).sum())
     if n_invalid:
-        raise fault(
+        raise option_error(
             name, "Values are missing or infinite", "Leave these rows out, or fill in the values.", n_invalid
         )
     return column
 
 
-def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
+def checked_pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Return checked predictions (n,) and sensitive attribute (n,) of the same rows."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
-        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
+        raise option_error(
+            "s", "y_pred and s don't have the same rows", "Give one value of s per prediction."
+        )
     return y, sensitive
 
 
@@ -67,20 +69,22 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
     if len(weight) != n_rows:
-        raise fault(
+        raise option_error(
             "sample_weight",
             "The number of weights differs from the number of rows",
             "Give one weight per row.",
         )
     negative = int((weight < 0).sum())
     if negative:
-        raise fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
+        raise option_error("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     if not weight.sum() > 0:
-        raise fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
+        raise option_error(
+            "sample_weight", "All weights are zero", "At least one row must have a weight above 0."
+        )
     return weight / weight.sum()
 
 
-def fault(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
+def option_error(name: str, problem: str, hint: str, count: int | None = None) -> OptionError:
     """Return an error for an invalid option."""
     return OptionError(Problem(what=problem, hint=hint, column=name, count=count))
 
@@ -178,10 +182,10 @@ class Barycentre:
         OptionError
             Raised if there are several columns or missing cells, or if a strength is outside [0, 1].
         """
-        y, sensitive = pair(y_pred, s)
+        y, sensitive = checked_pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
+            raise option_error("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         where = between(self.nodes, _scores(self._rank(sensitive)))
         shape = (y - interpolated(self.centres, where)) / interpolated(self.spreads, where)
         level, excess = self._level(shape, where)
@@ -277,7 +281,7 @@ def fit_barycentre(
     Chzhen, Denis, Hebiri, Oneto and Pontil (2020), "Fair regression with Wasserstein barycenters". Le Gouic,
     Loubes and Rigollet (2020), "Projection to fairness in statistical learning".
     """
-    y, sensitive = pair(y_pred, s)
+    y, sensitive = checked_pair(y_pred, s)
     weight = weights(sample_weight, len(y))
     order = np.argsort(sensitive, kind="stable")
     order = order[weight[order] > 0]
@@ -289,7 +293,9 @@ def fit_barycentre(
     elif bandwidth is None:
         bandwidth = 1.06 * math.sqrt(1 / 12) * float((weight**2).sum()) ** 0.2
     elif not 0 < bandwidth <= 1:
-        raise fault("bandwidth", "The bandwidth is not above 0 and at most 1", "Give a number in (0, 1].")
+        raise option_error(
+            "bandwidth", "The bandwidth is not above 0 and at most 1", "Give a number in (0, 1]."
+        )
 
     cumulative = np.concatenate([[0.0], np.cumsum(of_values)])
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
@@ -356,7 +362,7 @@ def price_of_independence(
     OptionError
         Raised as in :func:`fit_barycentre`.
     """
-    y, sensitive = pair(y_pred, s)
+    y, sensitive = checked_pair(y_pred, s)
     weight = weights(sample_weight, len(y))
     if barycentre is None:
         barycentre = fit_barycentre(y, sensitive, sample_weight=weight)

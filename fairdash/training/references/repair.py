@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.training.references.barycentre import Array, Barycentre, fault, fit_barycentre, weights
+from fairdash.training.references.barycentre import Array, Barycentre, fit_barycentre, option_error, weights
 
 Index = NDArray[np.int64]
 
@@ -119,7 +119,7 @@ class Repair:
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
+            raise option_error("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         full = y
         for step in self.steps:
             full = self._apply_step(full, columns, step)

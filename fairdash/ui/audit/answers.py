@@ -216,7 +216,7 @@ def show_earlier() -> None:
     st.subheader("Your audits", anchor=False)
     for audit in audits:
         st.button(
-            safe(_named(audit)),
+            safe(_audit_label(audit)),
             key=KEY("open", audit.id),
             icon=":material/history:",
             type="tertiary",
@@ -241,7 +241,7 @@ def _with_changes_since(
     chosen = st.selectbox(
         "What has changed since",
         [None, *list(audit_by_id)[:_MAX_LISTED]],
-        format_func=lambda id: "no other audit" if id is None else safe(_named(audit_by_id[id])),
+        format_func=lambda id: "no other audit" if id is None else safe(_audit_label(audit_by_id[id])),
         key=KEY("since", audit.id),
         help="Each curve is divided by the mean price of its audit, so a uniform rise of all prices is not "
         "drift.",
@@ -256,7 +256,7 @@ def _with_changes_since(
     return full_result, result
 
 
-def _named(audit: AuditJob) -> str:
+def _audit_label(audit: AuditJob) -> str:
     columns = audit.spec.plan.columns
     created_text = audit.spec.created[:16].replace("T", " ")
     return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {created_text} UTC"

@@ -122,10 +122,10 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
 
 def ask_for_missing_file(entry: CatalogueEntry) -> None:
     """Explain how to obtain the data set's file, and ask for the file; importing it reruns the page."""
-    st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
+    st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_obtain())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
-        entry.keep_brought(file.getvalue())
+        entry.store_downloaded(file.getvalue())
         st.rerun()
 
 
@@ -143,9 +143,9 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
     )
     with buttons:
         if st.button("See what fairness costs", type="primary", icon=":material/balance:", width="stretch"):
-            _leave_for("tradeoff", source)
+            _switch_source("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
-            _leave_for("train", source)
+            _switch_source("train", source)
         if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
             choose_audit(None)
             go_to("audit", address={Address.DATASET.value: source.id})
@@ -153,6 +153,6 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
     prepare()
 
 
-def _leave_for(name: str, source: DatasetSource) -> None:
+def _switch_source(name: str, source: DatasetSource) -> None:
     choose_run(None)
     go_to(name, address={Address.DATASET.value: source.id})

@@ -318,7 +318,7 @@ def show_columns_that_reveal_the_target(
     key: str,
 ) -> None:
     """List columns that certainly or possibly reveal the target, or contain codes, each with a button."""
-    reasons = {column: suggested.left_out[column] for column in suggested.to_be_said if column in others}
+    reasons = {column: suggested.left_out[column] for column in suggested.notes_on_codes if column in others}
     reveals = dict.fromkeys(suggested.parts_of_price, "gives the price away")
     reveals |= dict.fromkeys(suggested.known_with_target, "gives the target away")
     suspect = {}
@@ -359,13 +359,13 @@ def _show_leak(columns: Sequence[str], message: str, *, are_features: bool, key:
     button.button(
         f"Leave out {column_text}" if are_features else f"Use {column_text} anyway",
         key=KEY("tells", key, *columns),
-        on_click=decide,
+        on_click=record_decision,
         args=(columns, not are_features, key),
         width="stretch",
     )
 
 
-def decide(columns: Sequence[str], use: bool, key: str) -> None:
+def record_decision(columns: Sequence[str], use: bool, key: str) -> None:
     """Record whether the user wants these columns as features, which may differ from the suggestion."""
     st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1

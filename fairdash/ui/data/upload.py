@@ -11,15 +11,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.source import UploadSource
-from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
+from fairdash.data.uploads import Upload, deleted_file_error, keep_upload, list_uploads, set_retention
 from fairdash.errors import Fix, ReadingError
-from fairdash.runs.deletion import DerivedFiles, delete_made_from, made_from
+from fairdash.runs.deletion import DerivedFiles, delete_file_and_derived, derived_from_file
 from fairdash.storage import sha256
 from fairdash.tables.readers.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE, MAX_PARQUET_CELLS
-from fairdash.tables.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
+from fairdash.tables.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, listen_with
 from fairdash.tables.readers.text_column import MISSING_MARKS
 from fairdash.ui.access import current_owner, signs_in
-from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
+from fairdash.ui.cached import contents_of, drop_deleted_entries, upload_of
 from fairdash.ui.data.roles import ask_for_fixes, ask_for_names, ask_for_roles
 from fairdash.ui.frame import plain_errors, show_fixes, show_problems
 from fairdash.ui.keys import Keys
@@ -108,7 +108,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
         container.caption(safe(f"Reading {upload.name} ({megabytes(upload.n_bytes)}): {message}…"))
 
     try:
-        with heard_by(show_message):
+        with listen_with(show_message):
             table = upload_of(upload.sha256, upload.name, reading)
         container.empty()
         return table
@@ -144,8 +144,8 @@ def ask_for_file(stored: UploadSource | None) -> Upload | None:
         upload = own_uploads.get(digest)
         if upload is None and digest in own_hashes:
             # If another window has deleted the file, this window must not store it again.
-            _forget(digest)
-            show_problems(no_longer_kept())
+            _remove_upload(digest)
+            show_problems(deleted_file_error())
         elif upload is None:
             upload = keep_upload(content, name=file.name, owner=owner)
             own_hashes.append(digest)
@@ -156,7 +156,7 @@ def ask_for_file(stored: UploadSource | None) -> Upload | None:
         # uploaded.
         uploads = [file for file in list_uploads(owner=owner) if signs_in() or file.sha256 in own_hashes]
         if stored is not None and stored.sha256 not in [file.sha256 for file in uploads]:
-            show_problems(no_longer_kept())
+            show_problems(deleted_file_error())
         if uploads:
             digests = [file.sha256 for file in uploads]
             upload = st.selectbox(
@@ -167,11 +167,11 @@ def ask_for_file(stored: UploadSource | None) -> Upload | None:
                 placeholder="Choose a file",
             )
     if upload is not None:
-        ask_how_long(upload)
+        ask_retention(upload)
     return upload
 
 
-def ask_how_long(upload: Upload) -> None:
+def ask_retention(upload: Upload) -> None:
     """Ask for the retention period of the file, and offer a button that deletes the file."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     terms = RETENTION_DAYS if upload.keep_days in RETENTION_DAYS else [upload.keep_days, *RETENTION_DAYS]
@@ -193,10 +193,10 @@ def ask_how_long(upload: Upload) -> None:
         on_click=lambda: delete_file(upload),
     )
 
-    st.caption(what_is_deleted(made_from(upload.sha256, owner=upload.owner)))
+    st.caption(deletion_in_words(derived_from_file(upload.sha256, owner=upload.owner)))
 
 
-def what_is_deleted(made: DerivedFiles) -> str:
+def deletion_in_words(made: DerivedFiles) -> str:
     """Return a sentence that lists the results that are deleted with the file."""
     parts = [counted(len(jobs), kind.label) for kind, jobs in made.jobs.items() if jobs]
     extra = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
@@ -211,31 +211,35 @@ def delete_file(upload: Upload) -> None:
     """Delete a file, and all results derived from it, from disk, memory and this session."""
     with plain_errors():
         try:
-            delete_made_from(upload.sha256, owner=current_owner())
+            delete_file_and_derived(upload.sha256, owner=current_owner())
         finally:
-            forget_what_was_deleted()
-            _forget(upload.sha256)
+            drop_deleted_entries()
+            _remove_upload(upload.sha256)
             choose_source(DEFAULT_SOURCE)
 
 
-def _forget(digest: str) -> None:
+def _remove_upload(digest: str) -> None:
     """Remove a file from this session and from the browser."""
     own_hashes: list[str] = st.session_state[UPLOADS]
     st.session_state[UPLOADS] = [sha for sha in own_hashes if sha != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
 
 
-FOUND = "as found"
+AS_FOUND = "as found"
 NO_MARK = "none"
 #: Options for reading a text file: name, title and choices.
 TEXT_OPTIONS: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
-    ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
+    (
+        "encoding",
+        "Encoding",
+        {AS_FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"},
+    ),
     (
         "delimiter",
         "Between the cells",
-        {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"},
+        {AS_FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"},
     ),
-    ("decimal", "Decimal mark", {FOUND: None, "point": ".", "comma": ","}),
+    ("decimal", "Decimal mark", {AS_FOUND: None, "point": ".", "comma": ","}),
 )
 
 
@@ -255,7 +259,7 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
         ]
 
     if len(sheets) > 1:
-        ask_option(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
+        ask_option(st.container(), "sheet", "Sheet", {AS_FOUND: None} | {name: name for name in sheets})
     with st.expander("Reading options"):
         if kind == TEXT:
             for container, (option, title, choices) in zip(st.columns(3), TEXT_OPTIONS, strict=True):
@@ -265,7 +269,7 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
                 "Line with the column names",
                 1,
                 value=stored.header_row,
-                placeholder=FOUND,
+                placeholder=AS_FOUND,
                 help="Lines above this line, such as a title, are ignored.",
                 key=KEY("header", key),
             )
@@ -275,7 +279,7 @@ def ask_for_reading(upload: Upload, stored: ReadingOptions) -> ReadingOptions:
         marks = st.text_input(
             "Marks of missing cells, separated by spaces",
             "" if stored.missing_values is None else " ".join(stored.missing_values) or NO_MARK,
-            placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
+            placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else AS_FOUND,
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )

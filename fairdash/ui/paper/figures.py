@@ -13,7 +13,7 @@ from fairdash.lab import SHAPES
 from fairdash.lab.figures.estimates import along_rho_figure
 from fairdash.lab.figures.paper import architecture_figure, by_age_figure
 from fairdash.lab.figures.simulations import fig2_figure
-from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
+from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judgements_of, read_result
 from fairdash.lab.studies import lines_of, means_along_rho
 from fairdash.lab.truth import exact_curves
 from fairdash.training.methods import METHODS
@@ -49,7 +49,7 @@ def show_fig1() -> None:
     """Show χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
-    st.markdown(judged("fig1")["answer"])
+    st.markdown(judgements_of("fig1")["answer"])
     chart(
         along_rho_figure(
             exact_curves(np.linspace(0, 0.99, 199)),
@@ -154,7 +154,7 @@ def show_fig4() -> None:
     )
     result = read_result(reading)
     table = result.tables["prices"].query("objective == @objective").drop(columns="objective")
-    st.markdown(judged(reading)["answer"][objective])
+    st.markdown(judgements_of(reading)["answer"][objective])
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
@@ -173,7 +173,9 @@ def show_fig4() -> None:
         alt=f"Average {quantity} by age, for the standard network and for the fair networks.",
     )
     st.dataframe(
-        shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
+        display_table(table),
+        hide_index=True,
+        alt="Table of the household scenario with the paper's percentages.",
     )
     st.caption(
         f"The figures are means over the test rows of {result.options['splits']} splits, ± one standard "
@@ -189,7 +191,7 @@ def show_fig4() -> None:
     download(table, label="This table (CSV)", name="paper-household", key=KEY("csv-household"))
 
 
-def shown(table: pd.DataFrame) -> pd.DataFrame:
+def display_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of household prices with displayed titles and formatted numbers."""
 
     def texts(name: str) -> pd.Series:

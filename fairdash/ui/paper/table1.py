@@ -15,8 +15,8 @@ from fairdash.lab.paper import (
     OBJECTIVES,
     StudyResult,
     column_title,
-    committed,
-    judged,
+    committed_studies,
+    judgements_of,
     method_title,
     read_result,
     table1,
@@ -40,7 +40,7 @@ SHARE = "MSE ÷ constant’s"
 
 def show_in_short() -> None:
     """State how many of our values reach the paper's, in all of Table 1 and for each comparable data set."""
-    texts = judged("table1")
+    texts = judgements_of("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
         st.markdown(score)
@@ -51,7 +51,7 @@ def show_table1() -> None:
     """Show Table 1 for a data set: answer, values of one objective, values above the paper's, and origin."""
     table_titles = {name: title_of(name) for name in table1_names()}
     name = choose("Data", table_titles, name=Address.DATA, key=KEY("data"))
-    result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
+    result, texts = read_result(f"table1_{name}"), judgements_of(f"table1_{name}")
     st.markdown(texts["answer"])
     titles = {objective: ALL_OBJECTIVES[objective].title for objective in OBJECTIVES}
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
@@ -87,7 +87,7 @@ def show_dots(values: pd.DataFrame) -> None:
                     theme=theme(),
                 ),
                 key=KEY("dots", *measures),
-                alt=spoken(values, measures),
+                alt=method_in_words(values, measures),
             )
     st.caption(
         "Orange: standard model. Blue: fair models, one marker per method. Values further left are better. "
@@ -97,7 +97,7 @@ def show_dots(values: pd.DataFrame) -> None:
     )
 
 
-def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
+def method_in_words(values: pd.DataFrame, measures: Sequence[str]) -> str:
     """Describe the dots of Fair HGR in words: for each measure, our value and the paper's value."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
@@ -199,7 +199,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 def show_tries(name: str) -> None:
     """Show the rules for selecting λ that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
-    if study not in committed("rehearsal_"):
+    if study not in committed_studies("rehearsal_"):
         return
     result = read_result(study)
     tries = result.tables["tries"]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairdash.dependence.exact import gaussian
 from fairdash.lab import Scene
-from fairdash.lab.estimates import studied, target_of, values_of
+from fairdash.lab.estimates import continuous_measures, target_of, values_of
 from fairdash.lab.figures.estimates import along_rho_figure, estimate_name, inequality_figure
 from fairdash.lab.figures.simulations import scatter_figure, short_name
 from fairdash.lab.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
@@ -42,7 +42,7 @@ def show_gaussians() -> None:
     container = st.container()
     rho, n, base = ask_for_law()
     with container:
-        st.markdown(answer(rho, base))
+        st.markdown(answer_in_words(rho, base))
         explain()
     show_curves(rho, n, base)
     show_estimates(rho, n, base)
@@ -67,7 +67,7 @@ def ask_for_law() -> tuple[float, int, str]:
     return rho, n, str(base)
 
 
-def answer(rho: float, base: str) -> str:
+def answer_in_words(rho: float, base: str) -> str:
     """State the exact values of the three measures at ρ, and the order of these values."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
@@ -102,7 +102,7 @@ def slow_study(n: int) -> Study:
 
 def show_curves(rho: float, n: int, base: str) -> None:
     values, complete = all_values(n)
-    ids = [id for id in studied() if target_of(id)]
+    ids = [id for id in continuous_measures() if target_of(id)]
     chosen = st.pills(
         "Estimators",
         ids,
@@ -244,7 +244,7 @@ def findings(base: str) -> str:
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
     """Return the quick estimators' values at several ρ, from :func:`fairdash.lab.gaussian_study`."""
-    ids = [id for id in studied(quick=True) if target_of(id)]
+    ids = [id for id in continuous_measures(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]
 
@@ -253,4 +253,4 @@ def gaussian_values(n: int, seed: int) -> pd.DataFrame:
 def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
     """Return values of the quick estimators of HGR, χ² and mutual information on one data set."""
     u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
-    return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}
+    return {id: float(values_of(id, u, v)[0]) for id in continuous_measures(quick=True) if target_of(id)}

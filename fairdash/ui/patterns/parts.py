@@ -13,7 +13,7 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY
 from fairdash.lab import SHAPES, Scene, Truth
-from fairdash.lab.estimates import coefficients, is_detected, published_way, studied, target_of
+from fairdash.lab.estimates import coefficients, continuous_measures, is_detected, published_way, target_of
 from fairdash.lab.figures.simulations import (
     QUANTITIES,
     curves_figure,
@@ -22,7 +22,7 @@ from fairdash.lab.figures.simulations import (
     power_figure,
     short_name,
 )
-from fairdash.lab.studies import Study, compared
+from fairdash.lab.studies import Study, compared_measures
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.jobs import Tables, finished, follow, tables_so_far
 from fairdash.ui.keys import Address, Keys
@@ -108,7 +108,7 @@ def show_noise_axis(scene: Scene) -> None:
     ids, evaluation = ask_for_estimators("axis", coefficients())
     study = Study("noise_axis", replace(scene, noise=0.0))
 
-    tables = _drawn(
+    tables = _show_study(
         study,
         lambda tables: noise_axis_figure(
             tables["lines"],
@@ -142,13 +142,16 @@ def show_fig2(scene: Scene) -> None:
     if quantity == "hgr":
         kind, offered_ids = "fig2", coefficients()
     else:
-        kind, offered_ids = "divergences", tuple(id for id in studied() if target_of(id) == quantity)
+        kind, offered_ids = (
+            "divergences",
+            tuple(id for id in continuous_measures() if target_of(id) == quantity),
+        )
     ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered_ids)
     study = Study(kind, Scene(n=scene.n, seed=scene.seed))
 
     if kind == "divergences" and finished(study) is None:
         st.caption("The networks for χ² and mutual information need one to three minutes with 500 rows.")
-    tables = _drawn(
+    tables = _show_study(
         study,
         lambda tables: fig2_figure(
             tables["lines"],
@@ -172,11 +175,11 @@ def show_fig2(scene: Scene) -> None:
 
 
 def show_power(scene: Scene) -> None:
-    ids, _ = ask_for_estimators("power", compared(), published=False)
+    ids, _ = ask_for_estimators("power", compared_measures(), published=False)
     study = Study("power", replace(scene, noise=0.0))
 
     subtitle = f"{scene.n:,} rows per data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
-    tables = _drawn(
+    tables = _show_study(
         study,
         lambda tables: power_figure(tables["power"], ids=ids, subtitle=subtitle, theme=theme()),
         needs=("power",),
@@ -192,7 +195,7 @@ def show_power(scene: Scene) -> None:
     download(tables["power"], label="Detection rates (CSV)", name="power", key=KEY("csv-power"))
 
 
-def _drawn(
+def _show_study(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
     """Draw a study's figure whenever the study's tables include `needs`; return all tables at the end."""

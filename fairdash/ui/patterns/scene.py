@@ -20,10 +20,10 @@ from fairdash.lab import SCENES, SHAPES, Scene, Truth, scene_estimates, truth_of
 from fairdash.lab.estimates import (
     COLUMNS,
     along_noise,
+    continuous_measures,
     floors_of,
     is_detected,
     learned_curves,
-    studied,
     target_of,
 )
 from fairdash.lab.figures.estimates import Group
@@ -273,7 +273,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     st.markdown(answer(estimates, truth))
     show_hint(scene)
     shows_all = st.session_state.get(Address.ESTIMATORS, False)
-    ids = studied() if shows_all else few(scene)
+    ids = continuous_measures() if shows_all else few(scene)
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
     def store_position(at: int) -> None:
@@ -282,7 +282,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
     show_stage(data, key=KEY("stage"), on_release=store_position)
     show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
-    st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
+    st.toggle(f"All {len(continuous_measures())} estimators", key=Address.ESTIMATORS, bind="query-params")
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
@@ -305,7 +305,7 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 def few(scene: Scene) -> list[str]:
     """Return the estimators that are initially shown: those in FEW, and those that fail on this scene."""
     failing = {id for entry in SCENES if entry.scene == scene for id in (entry.measure, *entry.also)}
-    return [id for id in studied() if id in {*FEW, *failing}]
+    return [id for id in continuous_measures() if id in {*FEW, *failing}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
@@ -352,7 +352,7 @@ ROWS_FOR_LEVELS = 200
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
     """Return the noise floors of rank-based estimators, which are the same for all patterns without ties."""
-    ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
+    ids = [id for id in continuous_measures(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 
 
@@ -365,7 +365,7 @@ def _level_floors(scene: Scene) -> Floors:
     by_rank = scene.noise > 0
     ids = [
         id
-        for id in studied(quick=True)
+        for id in continuous_measures(quick=True)
         if REGISTRY[id].scale_free and not (by_rank and REGISTRY[id].rank_based)
     ]
     return floors_of(scene, ids)
@@ -419,4 +419,4 @@ def exact_of(scene: Scene) -> Truth:
 @st.cache_data(max_entries=100, show_spinner=False)
 def learned_of(scene: Scene) -> pd.DataFrame:
     """Return the functions f and g that the quick estimators learned."""
-    return learned_curves(scene, studied(quick=True))
+    return learned_curves(scene, continuous_measures(quick=True))

@@ -15,7 +15,7 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
 from fairdash.evaluation.crossed_cells import views_of
 from fairdash.runs.store import Run
-from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
+from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, separation_in_words
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
@@ -101,7 +101,7 @@ def _show_reference(comparison: Comparison) -> None:
     left.button(
         "Compare with this point",
         icon=":material/keep:",
-        on_click=keep,
+        on_click=store_point,
         args=(comparison.b,),
         disabled=comparison.is_of_one_point,
         width="stretch",
@@ -111,7 +111,7 @@ def _show_reference(comparison: Comparison) -> None:
         right.button(
             "Compare with the standard model again",
             icon=":material/undo:",
-            on_click=keep,
+            on_click=store_point,
             args=(THE_STANDARD,),
             width="stretch",
         )
@@ -123,7 +123,7 @@ def go_to(method: str, lam: float) -> None:
     st.query_params[Address.LAM] = f"{lam:g}"
 
 
-def keep(point: ModelKey) -> None:
+def store_point(point: ModelKey) -> None:
     """Use this point as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
@@ -188,7 +188,9 @@ def _show_notes(comparison: Comparison) -> None:
     """Show the run's warnings, and a note on dependence that the method may not remove."""
     for note in comparison.result.notes:
         st.warning(safe(note))
-    if note_on_method := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
+    if note_on_method := separation_in_words(
+        comparison.b.method, len(attributes_of(comparison.result.sensitive))
+    ):
         st.info(safe(note_on_method))
 
 

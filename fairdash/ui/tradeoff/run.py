@@ -16,7 +16,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
 from fairdash.evaluation import wide
-from fairdash.runs.audits import keep_priced, price_of_test_rows
+from fairdash.runs.audits import price_of_test_rows, store_priced_table
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import cancel, start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
@@ -26,7 +26,7 @@ from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.settings import OBJECTIVES
-from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
+from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker_plan
 from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
@@ -144,7 +144,7 @@ def _follow_refining(run: Run, status: str) -> None:
 def _offer_faster_run(run: Run) -> None:
     """If a run takes long, offer a smaller run on the same data, which begins with the same preview."""
     spec, status = run.spec, run.status
-    left, faster = status.seconds_left, quicker(spec.plan)
+    left, faster = status.seconds_left, quicker_plan(spec.plan)
     if left is None or left[0] < MIN_SECONDS_LEFT or faster is None or run.is_cancelled():
         return
     from fairdash.evaluation.work import work_of_plan
@@ -436,7 +436,7 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
     if clicked:
         with plain_errors(), st.spinner("Writing its table…"):
             owner = current_owner()
-            source = keep_priced(
+            source = store_priced_table(
                 run, dataset_of(run.spec.source), price(), title=title.replace("/", "-"), owner=owner
             )
             note(run.folder, "audited a price", who=owner, file=source.name, sha256=source.sha256)

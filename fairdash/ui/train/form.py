@@ -17,7 +17,7 @@ from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
 from fairdash.training.losses import LOSSES
-from fairdash.training.methods import DEFAULT_METHOD, METHODS, apart_in_words
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, separation_in_words
 from fairdash.training.settings import ARCHITECTURES, OBJECTIVES, TrainingSettings
 from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
@@ -29,11 +29,11 @@ from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 from fairdash.ui.train.searching import (
+    ADOPTED,
     GRID,
     METHOD,
     OBJECTIVE,
     OWN_GRID,
-    TAKEN,
     ask_for_searches,
     lams_key,
     numbers,
@@ -91,7 +91,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         slower = " The adversary of this method makes training slower."
         adversary = slower if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
-        if note := apart_in_words(method, len(attributes_of(dataset.sensitive))):
+        if note := separation_in_words(method, len(attributes_of(dataset.sensitive))):
             st.caption(safe(note))
     loss = ask_for_loss(dataset)
     if search is not None:
@@ -261,7 +261,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
     """Ask for the options under "Advanced"; if they are invalid, show the reason and return None."""
-    times, seconds = st.session_state.get(TAKEN, (0, None))
+    times, seconds = st.session_state.get(ADOPTED, (0, None))
     default = seconds or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:

@@ -33,7 +33,7 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 #: Session key of two values: how often settings were copied from a search, and the last copied settings.
-TAKEN = KEY("taken-over")
+ADOPTED = KEY("taken-over")
 #: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
 OWN_GRID = "My own"
@@ -266,8 +266,8 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
     """Copy the best settings of a search to the Train form, with the search's method and objective."""
-    times, _ = st.session_state.get(TAKEN, (0, None))
-    st.session_state[TAKEN] = times + 1, settings
+    times, _ = st.session_state.get(ADOPTED, (0, None))
+    st.session_state[ADOPTED] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
     st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)

@@ -114,7 +114,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     Plotly does not wrap text, so this function splits long titles into lines and makes the figure higher.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
-    extra_height = room_of(_broken(titles), _broken(subtitles))
+    extra_height = room_of(_with_breaks(titles), _with_breaks(subtitles))
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "zeroline": False,
@@ -129,8 +129,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     return go.Figure(
         layout={
             "title": {
-                "text": f"<b>{_broken(titles)}</b>",
-                "subtitle": {"text": _broken(subtitles), "font": {"size": 13, "color": theme.quiet}},
+                "text": f"<b>{_with_breaks(titles)}</b>",
+                "subtitle": {"text": _with_breaks(subtitles), "font": {"size": 13, "color": theme.quiet}},
                 "x": 0,
                 "xref": "container",
                 "font": {"size": 16, "color": theme.text},
@@ -159,7 +159,7 @@ def room_of(title: str, subtitle: str) -> int:
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
-def _broken(lines: Sequence[str]) -> str:
+def _with_breaks(lines: Sequence[str]) -> str:
     return _BREAK.join(escaped(line) for line in lines)
 
 

@@ -16,7 +16,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
 from fairdash.tables.leak_check import check_data
 from fairdash.training.device import TITLES
-from fairdash.training.methods import PATHS, ModelKey, apart_in_words
+from fairdash.training.methods import PATHS, ModelKey, separation_in_words
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
@@ -140,7 +140,7 @@ def limits_of_comparison(comparison: Comparison) -> list[str]:
         ),
         f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would have "
         "different predictions.": not comparison.curve_point(point).is_trained,
-        apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
+        separation_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
         "This blend is not a good choice, because each of its two trained models shows less dependence.": (
             comparison.is_more_dependent_than_its_models()
         ),

@@ -300,7 +300,7 @@ def features(comparison: Comparison) -> Table:
 
 def history(log: Log) -> Table:
     """Tabulate the log of a run with time, user and action; the oldest entry is first."""
-    rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
+    rows = [(event.when[:19].replace("T", " "), event.who, event.in_words) for event in log.events]
     return Table.of_rows("Log of this run", ["When (UTC)", "Who", "What"], rows)
 
 
