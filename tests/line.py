@@ -66,7 +66,7 @@ class Line:
                 if (at := self.state_of(id)) is not None and at.is_active:
                     self.jobs[id].state = STOPPED
 
-    def forget(self, ids: Iterable[str]) -> None:
+    def delete_jobs(self, ids: Iterable[str]) -> None:
         with self.lock:
             for id in ids:
                 self.jobs.pop(id, None)
@@ -125,7 +125,7 @@ class Line:
 
 
 #: Functions of the queue that the queue in memory replaces.
-REPLACED = ("submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers")
+REPLACED = ("submit", "state_of", "cancel", "delete_jobs", "ensure_worker", "ensure_workers")
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

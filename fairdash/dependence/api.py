@@ -329,9 +329,7 @@ class Estimator:
         takes the larger p-value, which is valid unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
-        return np.stack(
-            [self.permuted(pairs, permutations, weight_moves=moves_weights) for moves_weights in ways]
-        )
+        return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
         """Return the measure of u and each permutation of v, (K, B); use a shortcut if the measure has one.
@@ -442,11 +440,9 @@ def _numbers(x: ArrayLike, name: str) -> Array:
         numbers = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise _error(name, "Not every value is a number", "Give numbers only.") from None
-    count = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
-    if count:
-        raise _error(
-            name, "Values are missing or infinite", "Leave those rows out or fill them first.", count
-        )
+    bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
+    if bad:
+        raise _error(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
     return numbers
 
 

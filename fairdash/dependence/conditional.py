@@ -419,14 +419,12 @@ def _largest_statistic(
         products = np.add.reduceat(products[order], starts, axis=0)
     centred = products - products.mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=0))
-    is_varying = size > _EQUAL * np.abs(products).max(initial=0.0)
+    varied = size > _EQUAL * np.abs(products).max(initial=0.0)
     t = np.zeros(products.shape[1])
-    t[is_varying] = np.abs(products[:, is_varying].sum(axis=0)) / size[is_varying]
-    if not is_varying.any():
+    t[varied] = np.abs(products[:, varied].sum(axis=0)) / size[varied]
+    if not varied.any():
         return t, 1.0
-    correlation = (
-        centred[:, is_varying].T @ centred[:, is_varying] / np.outer(size[is_varying], size[is_varying])
-    )
+    correlation = centred[:, varied].T @ centred[:, varied] / np.outer(size[varied], size[varied])
     spread, axes = np.linalg.eigh(correlation)
     draws = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
     largest = np.abs((draws * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)

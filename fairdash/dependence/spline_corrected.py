@@ -121,9 +121,8 @@ def corrected_of(
 ) -> Array:
     """Return the corrected value of each pair, (K,), from functions of u and of v with `columns` columns."""
     count, n = f.position.shape
-    rows, min_rows = _effective_rows(
-        effective_rows(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups
-    )
+    n_rows = effective_rows(weight, n)[:, 0]
+    rows, min_rows = _effective_rows(n_rows, f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
@@ -358,12 +357,10 @@ class Cells:
                 return np.take(cells[0], x.position, mode="clip")
             return np.take_along_axis(cells[x.member], x.position, axis=-1)
 
-        fine_table = None
+        fine = None
         if max_cells >= _MIN_CELLS:
-            fine_table = cell_numbers(lambda rank: np.minimum(np.floor(rank * max_cells), max_cells - 1))
-        return cls(
-            cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine_table, len(edges) + 1, max_cells
-        )
+            fine = cell_numbers(lambda rank: np.minimum(np.floor(rank * max_cells), max_cells - 1))
+        return cls(cell_numbers(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, max_cells)
 
 
 def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDArray[np.bool_]) -> Tables:

@@ -19,16 +19,7 @@ from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, N_PERM
 from fairdash.evaluation.result import ReferenceResult, SweepResult, gain_of_standard
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
 from fairdash.evaluation.work import piloted_method, work_of_plan
-from fairdash.jobs.steps import (
-    Branch,
-    Found,
-    StepRunner,
-    cached_object,
-    gather,
-    independent,
-    run_directly,
-    within,
-)
+from fairdash.jobs.steps import Branch, Found, StepRunner, gather, independent, memoised, run_directly, within
 from fairdash.tariff.path import MAX_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, repaired_prices, tariffs_of_plan
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
@@ -301,7 +292,7 @@ class _Steps:
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
-        return cached_object(self.run_step, "splits", lambda: self.plan.splits(self.dataset))
+        return memoised(self.run_step, "splits", lambda: self.plan.splits(self.dataset))
 
     def assess(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
         return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)

@@ -165,7 +165,7 @@ def gather(*branches: Branch[Any]) -> list[Any]:
     return results
 
 
-def cached_object(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
+def memoised(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
     """Return the object cached under this name for this part of the job, or create it.
 
     For each name, only the object of the most recent part stays in memory for later runs of the program.
@@ -255,7 +255,7 @@ class Replay(Checkpoints):
         #: Name of the step to compute; empty for none.
         self.target = ""
         self.is_computing = False
-        #: Map of names to a part of the job and the object of :func:`cached_object` for this part.
+        #: Map of names to a part of the job and the object of :func:`memoised` for this part.
         self.made: dict[str, tuple[str, Any]] = {}
         #: Map of the first parts of a branch's steps to the missing steps for which the branch waits.
         self.missing: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -233,29 +233,29 @@ class _Trees(NamedTuple):
         """Return the share of the variance of y's residuals, given `given_columns`, that columns explain."""
         return self.explain(columns, y - _predicted([given_columns], y, self.fold))
 
-    def shares_of(self, f: Floats, others: list[Floats], single_share: float, of_all: float) -> Shares:
+    def shares_of(self, f: Floats, others: list[Floats], single: float, of_all: float) -> Shares:
         """Return shares of the target's order that one column, the other columns, and all columns explain."""
-        share = max(single_share, self.explain([f]), 0.0)
+        share = max(single, self.explain([f]), 0.0)
         return share, max(self.explain(others), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, others: list[Floats], shares_found: Shares) -> bool:
         """Return whether a column seems to be a function of the target rather than a cause of the target."""
-        single_share, without, combined = shares_found
-        if self.many_zeros and max(single_share, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
+        single, without, combined = shares_found
+        if self.many_zeros and max(single, combined - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
-        if combined >= _NEARLY_ALL and combined - single_share - without >= _ONLY_TOGETHER:
+        if combined >= _NEARLY_ALL and combined - single - without >= _ONLY_TOGETHER:
             return True
-        if single_share < _MOST * combined:
+        if single < _MOST * combined:
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         share_given_target = self.explain_rest(others, ranks, self.ranks[:, None])
         # If f explains a share F and b x a share B of the variance of y, then f explains this share of x when
         # y is known: F B / ((1 - F) (1 - B)).
-        expected = single_share * without / max((1 - single_share) * (1 - without), 1e-9)
+        expected = single * without / max((1 - single) * (1 - without), 1e-9)
         if expected < _MIN_EXPECTED or without < _NEGLIGIBLE_SHARE:
             share_of_rest = self.explain_rest(others, self.ranks, f)
             return (
-                single_share >= self.too_much
+                single >= self.too_much
                 and max(share_given_target, share_of_rest, without) < _NEGLIGIBLE_SHARE
             )
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, StepRunner, cached_object, independent, run_directly, within
+from fairdash.jobs.steps import Found, StepRunner, independent, memoised, run_directly, within
 from fairdash.training.device import (
     Device,
     memory_error,
@@ -147,7 +147,7 @@ def train_models(
     start_time = time.monotonic()
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
-    trainer = cached_object(
+    trainer = memoised(
         run_step,
         "trainer",
         lambda: StackTrainer(

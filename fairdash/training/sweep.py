@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import StepRunner, cached_object, independent, run_directly, within
+from fairdash.jobs.steps import StepRunner, independent, memoised, run_directly, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -344,7 +344,7 @@ def train_sweep(
     report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
-    splits = cached_object(run_step, "splits", lambda: sweep.splits(dataset))
+    splits = memoised(run_step, "splits", lambda: sweep.splits(dataset))
     tuning, settings, standard = None, None, None
     if sweep.tune:
         tuning, standard = tune(
@@ -357,7 +357,7 @@ def train_sweep(
             run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    holdout_rows = cached_object(run_step, "set aside", lambda: sweep.set_aside(dataset))
+    holdout_rows = memoised(run_step, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_holdout(sweep, dataset.n_rows)
     # Training the models for the holdout rows takes about the same time as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0

@@ -73,7 +73,7 @@ class Control:
         return list(self.values).index(value if value in self.values else self.default)
 
 
-def animated_picture(
+def animate(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
     """Return an animated picture for :func:`show_stage`, from a figure per state; callers cache the picture.
@@ -98,7 +98,7 @@ def animated_picture(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """Show a slider and pictures of :func:`animated_picture`; releasing the slider updates the address."""
+    """Show a slider and pictures of :func:`animate`; releasing the slider updates the address."""
 
     def store_position(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -307,9 +307,7 @@ def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
     clouds = (lesson.straightening_rows(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
     return [
-        animated_picture(
-            figures, alt="Scatter of age and price, which f and g transform into a line.", large=large
-        )
+        animate(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)
     ]
 
 
@@ -349,7 +347,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
     ]
     alt = "HGR by networks against training steps, on training rows, new rows and shuffled rows."
     table = ("Values on training rows as a table", "training rows", "Steps")
-    return [animated_picture(figures, alt=alt, large=large, table=table)]
+    return [animate(figures, alt=alt, large=large, table=table)]
 
 
 #: Scene 4: a predictor that trains against an adversary.
@@ -392,10 +390,7 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
     alt = "Average price by age during training, and the adversary's function g of age."
     description = "HGR by the adversary and by a newly trained network, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
-    return [
-        animated_picture(curves, alt=alt, large=large, table=table),
-        animated_picture(paths, alt=description, large=large),
-    ]
+    return [animate(curves, alt=alt, large=large, table=table), animate(paths, alt=description, large=large)]
 
 
 #: Scene 5: what fairness costs, and who pays.
@@ -448,10 +443,7 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
     alt = "Average prediction by age, for the standard model and the chosen model."
     of_fronts = "Root mean squared error against HGR, one point per weight of fairness, with the noise floor."
     table = ("The chosen model's averages as a table", "chosen", "Age")
-    return [
-        animated_picture(profiles, alt=alt, large=large, table=table),
-        animated_picture(fronts, alt=of_fronts, large=large),
-    ]
+    return [animate(profiles, alt=alt, large=large, table=table), animate(fronts, alt=of_fronts, large=large)]
 
 
 STAGES: Mapping[str, Callable[[], None]] = MappingProxyType(

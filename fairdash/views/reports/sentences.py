@@ -258,17 +258,14 @@ def who_pays(comparison: Comparison) -> str:
         return ""
     transfers = comparison.moved
     # A change counts as none if it is small relative to the average prediction of A.
-    little = NO_CHANGE * abs((transfers["before"] * transfers["heads"]).sum() / transfers["heads"].sum())
+    few = NO_CHANGE * abs((transfers["before"] * transfers["heads"]).sum() / transfers["heads"].sum())
     per_head = transfers["per_head"].to_numpy()
     top, down = int(per_head.argmax()), int(per_head.argmin())
     groups = comparison.groups_called(transfers)
     noun = "" if comparison.front.cells_called else f"{comparison.values_called} "
     parts = [
         f"{verb} by {with_unit(_short(abs(per_head[k])), comparison.unit)} on average for {noun}{groups[k]}"
-        for verb, k, moves in (
-            ("rise", top, per_head[top] > little),
-            ("fall", down, per_head[down] < -little),
-        )
+        for verb, k, moves in (("rise", top, per_head[top] > few), ("fall", down, per_head[down] < -few))
         if moves and len(transfers) > 1
     ]
     return f"Predictions {' and '.join(parts)}." if parts else ""
