@@ -98,11 +98,11 @@ class Basis:
 
     @property
     def is_curve(self) -> NDArray[np.bool_]:
-        return np.array([each == "curve" for each in self.kind])
+        return np.array([kind == "curve" for kind in self.kind])
 
     def nearest(self, share: float) -> int:
         """Return the point within the range that is nearest to a share of the exposure."""
-        is_not_tail = np.array([each in ("curve", "level") for each in self.kind])
+        is_not_tail = np.array([kind in ("curve", "level") for kind in self.kind])
         return int(np.argmin(np.where(is_not_tail, np.abs(self.share - share), np.inf)))
 
 
@@ -119,17 +119,17 @@ def basis_of(table: AuditTable) -> Basis:
         core = _levels(table, is_not_tail, values)
     else:
         core = _spline(s, weight, is_not_tail, knots=_knots(table.n_units))
-    rows, points, penalty, at, kind, straight_line = core
+    rows, points, penalty, at_points, kind, straight_line = core
     steps = np.zeros_like(penalty)
     total = weight.sum()
-    share = np.cumsum(weight)[np.searchsorted(s, at, side="right") - 1] / total
-    ends = np.array([weight[s < low].sum(), weight[s <= high].sum()]) / total
-    for name, tail, where in (("below", s < low, ends[0]), ("above", s > high, ends[1])):
+    share = np.cumsum(weight)[np.searchsorted(s, at_points, side="right") - 1] / total
+    tails = np.array([weight[s < low].sum(), weight[s <= high].sum()]) / total
+    for name, tail, where in (("below", s < low, tails[0]), ("above", s > high, tails[1])):
         if not tail.any():
             continue
         rows = hstack([rows, csr_matrix(tail[:, None].astype(float))], format="csr")
         points = np.pad(points, ((0, 0), (0, 1)))
-        penalty, steps = (np.pad(each, (0, 1)) for each in (penalty, steps))
+        penalty, steps = (np.pad(matrix, (0, 1)) for matrix in (penalty, steps))
         mean = weight[tail] @ s[tail] / weight[tail].sum()
         if straight_line is not None:
             step = np.append(np.zeros(points.shape[1] - 1), 1.0)
@@ -139,11 +139,11 @@ def basis_of(table: AuditTable) -> Basis:
         if len(np.unique(table.units[tail])) < MIN_SHOWN:
             continue  # too few rows to show; the tail's coefficient keeps these rows from affecting the curve
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
-        at = np.append(at, mean)
+        at_points = np.append(at_points, mean)
         share, kind = np.append(share, where), (*kind, name)
     return Basis(
-        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=ends,
-        table=table,
+        rows=rows, points=points, penalty=penalty, steps=steps, at=at_points, share=share, kind=kind,
+        ends=tails, table=table,
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTabl
     rank = (np.cumsum(mass) - mass / 2)[value]
     wave_rows = np.unique(np.linspace(0, table.n - 1, min(table.n, _MAX_WAVE_ROWS)).astype(np.intp))
     design, weight = rows[wave_rows], table.share[wave_rows]
-    weighted = times_rows(design, weight)
+    weighted = scale_rows(design, weight)
     gram = (design.T @ weighted).toarray()
     gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
     waves = np.cos(np.pi * np.outer(rank[wave_rows], np.arange(1, count + 1)))
@@ -184,16 +184,16 @@ def _levels(table: AuditTable, is_not_tail: NDArray[np.bool_], values: Array) ->
     counts = np.array([len(np.unique(table.units[is_not_tail][code == k])) for k in range(len(values))])
     where = (np.flatnonzero(is_not_tail), code)
     rows = csr_matrix((np.ones(len(code)), where), shape=(len(s), len(values)))
-    shown = counts >= MIN_SHOWN
-    points = np.eye(len(values))[shown]
-    return rows, points, np.zeros((len(values),) * 2), values[shown], ("level",) * int(shown.sum()), None
+    dense = counts >= MIN_SHOWN
+    points = np.eye(len(values))[dense]
+    return rows, points, np.zeros((len(values),) * 2), values[dense], ("level",) * int(dense.sum()), None
 
 
 def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: int) -> _CurveBasis:
-    within, inner_weight = s[is_not_tail], weight[is_not_tail]
-    low, high = within[0], within[-1]
+    inner_s, inner_weight = s[is_not_tail], weight[is_not_tail]
+    low, high = inner_s[0], inner_s[-1]
     # x is s scaled to [0, 1], so that the penalty does not depend on the unit of s.
-    x = (within - low) / (high - low)
+    x = (inner_s - low) / (high - low)
     inner_knots = np.unique(quantiles(x, inner_weight, np.linspace(0, 1, knots + 2)[1:-1]))
     inner_knots = inner_knots[(inner_knots > 0) & (inner_knots < 1)]
     edges = np.concatenate([[0.0], inner_knots, [1.0]])
@@ -217,8 +217,8 @@ def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: i
     def straight_line(value: float) -> Array:
         edge = 0.0 if value < low else 1.0
         # Far from the range, in a long tail, a linear extrapolation is not meaningful.
-        reach = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
-        return functions(edge) + reach * functions(edge, 1)
+        extension = np.clip((value - low) / (high - low) - edge, -_MAX_EXTENSION, _MAX_EXTENSION)
+        return functions(edge) + extension * functions(edge, 1)
 
     return values, points, penalty, at, ("curve",) * len(at), straight_line
 
@@ -313,7 +313,7 @@ def fit_curve(
     """
     design = basis.rows if rows is None else rows
     weight = table.share
-    weighted = times_rows(design, weight)
+    weighted = scale_rows(design, weight)
     gram = np.asarray((design.T @ weighted).todense() if issparse(design) else design.T @ weighted)
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
@@ -333,7 +333,7 @@ def fit_curve(
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
     residual = centred - np.asarray(design @ coefficients).ravel()
-    scores = by_unit(weighted, residual, table)
+    scores = sum_by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
     meat = _gram_matrix(scores) * n_units / max(n_units - edf, 1.0)
@@ -348,8 +348,8 @@ def fit_curve(
     return Curve(
         basis=basis, values=values, coefficients=coefficients + level,
         covariance=(covariance + covariance.T) / 2, solve=solve, scores=scores, rank_slope=slope,
-        products=by_unit(weighted, centred, table),
-        lam=lam, edf=edf, freedom=_freedom(basis, table),
+        products=sum_by_unit(weighted, centred, table),
+        lam=lam, edf=edf, freedom=_degrees_of_freedom(basis, table),
     )  # fmt: skip
 
 
@@ -360,12 +360,12 @@ def predicted_out_of_fold(
     folds = table.folds(n_folds)
     predictions = np.empty_like(y)
     for fold in range(n_folds):
-        out = folds == fold
-        rows = basis.rows[~out]
-        weighted = times_rows(rows, table.weight[~out] / table.weight[~out].sum())
+        test = folds == fold
+        rows = basis.rows[~test]
+        weighted = scale_rows(rows, table.weight[~test] / table.weight[~test].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
-        predictions[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
+        predictions[test] = basis.rows[test] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~test]))
     return predictions
 
 
@@ -399,7 +399,7 @@ def _gram_matrix(scores: Rows) -> Array:
     return np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
 
 
-def times_rows(design: Rows, factor: Array) -> Rows:
+def scale_rows(design: Rows, factor: Array) -> Rows:
     """Multiply each row of a design matrix (n, p) by the row's factor (n,)."""
     if not issparse(design):
         return design * factor[:, None]
@@ -408,16 +408,16 @@ def times_rows(design: Rows, factor: Array) -> Rows:
     return csr_matrix((values, design.indices, design.indptr), design.shape)
 
 
-def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
+def sum_by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
     """Multiply `weighted` rows (n, p) by residuals (n,), and return the sums within each unit, (U, p)."""
-    products, units = times_rows(weighted, residual), table.units
+    products, units = scale_rows(weighted, residual), table.units
     if len(units) == table.n_units:
         return products
     unit_indicators = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
     return unit_indicators @ products
 
 
-def _freedom(basis: Basis, table: AuditTable) -> Array:
+def _degrees_of_freedom(basis: Basis, table: AuditTable) -> Array:
     """Return the degrees of freedom of the points' variances, (J,); unequal weights reduce them."""
     freedom = np.full(len(basis.at), np.inf)
     for j in np.flatnonzero(np.array(basis.kind) == "level"):

@@ -19,12 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
-from fairdash.auditing.gaps import (
-    LEVEL,
-    Estimate,
-    Tested,
-    largest_gap,
-)
+from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns
 from fairdash.auditing.result import AMOUNT, MEASURE, SHARE, Findings
@@ -75,17 +70,17 @@ class Measured:
     p_any_link: float = math.nan
     curve: Curve | None = None
 
-    def any_link_in_words(self, between: str = "") -> str:
+    def any_link_in_words(self, target: str = "") -> str:
         """Describe the test for any kind of link; it may find a link that averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
-            return f"A joint test of several measures finds no link of any kind{between} {p}."
+            return f"A joint test of several measures finds no link of any kind{target} {p}."
         if self.found.p_value > LEVEL:
             return (
-                f"A joint test of several measures finds a link{between} {p}. The averages do not show this "
+                f"A joint test of several measures finds a link{target} {p}. The averages do not show this "
                 "link, but the spread may."
             )
-        return f"A joint test of several measures also finds a link{between} {p}."
+        return f"A joint test of several measures also finds a link{target} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
         """Return the number of similar rows that would show that a gap of 0 is acceptable."""
@@ -161,12 +156,14 @@ class AuditData:
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
-        known = self.roles | {cost if each == "cost" else each for each in roles}
-        if known not in self._parts:
-            table = self.table.on(known)
-            same = table is self.table
-            self._parts[known] = self if same else replace(self, table=table, roles=known, _parts={})
-        return self._parts[known]
+        roles_used = self.roles | {cost if role == "cost" else role for role in roles}
+        if roles_used not in self._parts:
+            table = self.table.on(roles_used)
+            is_same_table = table is self.table
+            self._parts[roles_used] = (
+                self if is_same_table else replace(self, table=table, roles=roles_used, _parts={})
+            )
+        return self._parts[roles_used]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
         """Return notes on blank cells, and on rows left out because `roles` have missing cells in them."""
@@ -243,13 +240,13 @@ class AuditData:
             return None
         return learn_costs(
             table,
-            tell=lambda share: self.say("Estimating the expected cost", 6, 0.6 + 0.4 * share),
+            tell=lambda share: self.report_progress("Estimating the expected cost", 6, 0.6 + 0.4 * share),
             random_state=self.seed,
         )
 
-    def say(self, doing: str, question: int, part: float = 0.0) -> None:
+    def report_progress(self, message: str, question: int, part: float = 0.0) -> None:
         """Report the completed share `part` of a question's work."""
-        self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
+        self.tell(message, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
         """Return a row for a measure, with amounts and shares of the mean price, or with plain numbers."""
@@ -270,23 +267,23 @@ class Answered:
     #: Answers for the second of two prices on the same rows, or None if only one price is audited.
     pair: Answered | None = None
 
-    def go_on(self, questions: Collection[int]) -> Answered:
+    def answer_further(self, questions: Collection[int]) -> Answered:
         """Answer further questions, each from the data and the answers to previous questions."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
-                self.data.say(question.title, number)
-                left_out = self.data.left_out(question.uses)
+                self.data.report_progress(question.title, number)
+                n_dropped = self.data.left_out(question.uses)
                 try:
                     part = question.answer(self.data, replace(self, parts=parts))
                 except MissingPackageError as missing:
                     part = Part(sentences=(f"Not answered here: {missing}.",))
                 except DataError as error:
-                    if number == CRITERIA[self.data.plan.criterion].question or not left_out:
+                    if number == CRITERIA[self.data.plan.criterion].question or not n_dropped:
                         raise
                     part = Part(sentences=(f"Not answered: {error}",))
-                parts[number] = replace(part, sentences=(*part.sentences, *left_out))
+                parts[number] = replace(part, sentences=(*part.sentences, *n_dropped))
             elif question.missing:
                 parts[number] = Part(sentences=(question.missing,))
         return replace(self, parts=parts)
@@ -310,7 +307,7 @@ class Answered:
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
                 for unit, keys in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
-                    value, low, high = (row.get(each, math.nan) for each in keys)
+                    value, low, high = (row.get(key, math.nan) for key in keys)
                     if unit == SHARE or not math.isnan(value):
                         yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
@@ -362,10 +359,11 @@ def data_of(
     attributes = []
     for table in tables:
         is_first = table is tables[0]
-        noted = (*notes, *table.notes, *(crossing_notes if is_first else ()))
+        all_notes = (*notes, *table.notes, *(crossing_notes if is_first else ()))
         data = AuditData(
-            table=replace(table.on(()), notes=noted), frame=frame, plan=replace(plan, columns=table.columns),
-            tell=tell, crossings=crossings if is_first else (), is_first=is_first,
+            table=replace(table.on(()), notes=all_notes), frame=frame,
+            plan=replace(plan, columns=table.columns), tell=tell, crossings=crossings if is_first else (),
+            is_first=is_first,
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
@@ -374,8 +372,8 @@ def data_of(
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
-    needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
-    return [needed] if needed else []
+    roles_needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
+    return [roles_needed] if roles_needed else []
 
 
 def _data_of_crossings(
@@ -389,7 +387,7 @@ def _data_of_crossings(
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
         other_columns = [
-            each for each in features if (questions & {5, 10} and each not in names) or each == coverage
+            name for name in features if (questions & {5, 10} and name not in names) or name == coverage
         ]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
@@ -403,8 +401,8 @@ def _data_of_crossings(
             data = AuditData(
                 table=table, frame=extended, plan=restricted, tell=tell, cells=cells, is_first=False
             )
-            remark = _note_on_small_cells(data)
-            notes = (*table.notes, *filter(None, (cells.note, remark)))
+            cell_note = _note_on_small_cells(data)
+            notes = (*table.notes, *filter(None, (cells.note, cell_note)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
             # With too few rows or cells for the primary criterion, this access raises an error.
             _ = data.on(*_primary_roles(plan)).basis
@@ -429,10 +427,10 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
 def _note_on_small_cells(data: AuditData) -> str:
     """Return a sentence on rows in cells that are too small for a verdict; "" if there are none."""
     table = data.table
-    if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
+    if not (count := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
     return (
-        f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
+        f"{counted(count, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
         f"{MIN_SHOWN} rows or policies. These cells get no verdict."
     )
 
@@ -447,4 +445,4 @@ def _answers_for_second_price(data: AuditData) -> Answered:
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
     frame = data.frame[data.frame[data.plan.columns.price].notna()]
     second = replace(data, table=table, frame=frame, plan=plan, crossings=(), roles=frozenset(), _parts={})
-    return Answered(data=second).go_on(plan.asked)
+    return Answered(data=second).answer_further(plan.asked)

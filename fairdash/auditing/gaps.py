@@ -72,14 +72,14 @@ class Estimate:
         return Estimate(**{name: change(getattr(self, name)) for name in ("value", "ci_low", "ci_high")})
 
 
-def within(each: Estimate, mean: float = 1.0) -> str:
+def with_interval(each: Estimate, mean: float = 1.0) -> str:
     """Format a share, or an amount divided by the mean, with its interval."""
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
-def of_mean(each: Estimate, mean: float) -> str:
+def percent_of_mean(each: Estimate, mean: float) -> str:
     """Format an amount as "x % of the mean price", with its interval."""
-    value, _, interval = within(each, mean).partition(" (")
+    value, _, interval = with_interval(each, mean).partition(" (")
     return f"{value} of the mean price ({interval}"
 
 
@@ -152,15 +152,15 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     inside the range, so the band misses the jump (docs/audit.md has the measurements).
     """
     values, covariance = curve.values, curve.covariance
-    drawn = _draw(covariance, random_state)
+    draws = _draw_errors(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
     min_error = _min_standard_error(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
     error = np.sqrt(np.maximum(spread, min_error**2))
     difference = values[first] - values[second]
-    drawn_errors = drawn[:, first] - drawn[:, second]
-    scale, freedom = _scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
+    drawn_errors = draws[:, first] - draws[:, second]
+    scale, freedom = _draw_scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
     errors = error
     if scale.shape[0] > 1:
         spread = variance * scale**2
@@ -171,15 +171,15 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     one_sided, two_sided = (stdtrit(freedom, 1 - level) * error for level in (LEVEL, LEVEL / 2))
     limits_without_gap = (np.abs(drawn_errors) + one_sided).max(axis=1)
     points = np.maximum(curve.standard_errors * scale, min_error)
-    band_factor = float(np.quantile(np.abs(drawn / points).max(axis=1), 0.95))
+    band_factor = float(np.quantile(np.abs(draws / points).max(axis=1), 0.95))
     gap = Gap(
         value=float(np.ptp(values)),
         ci_low=pairs.lower(LEVEL / 2),
         ci_high=float((size + two_sided).max()),
         lower=pairs.lower(LEVEL),
         upper=float((size + one_sided).max()),
-        floor=float(np.ptp(drawn, axis=1).mean()),
-        p_value=p_of_flat(curve, random_state=random_state),
+        floor=float(np.ptp(draws, axis=1).mean()),
+        p_value=p_value_of_flat_curve(curve, random_state=random_state),
         p_below=float(stdtr(freedom, (size - delta) / error).max()),
         p_above=pairs.p_above(delta),
         smallest=float(np.quantile(limits_without_gap, POWER)),
@@ -193,7 +193,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     return gap, pd.DataFrame(band).sort_values("at", ignore_index=True)
 
 
-def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
+def p_value_of_flat_curve(curve: Curve, *, random_state: int | None = 0) -> float:
     """Return the p-value, in (0, 1], of a flat curve, from the largest |t| of the curve's contrasts.
 
     The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
@@ -208,18 +208,18 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     # Without a seed, new draws are needed for each curve, so the cache is not used.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
-    drawn = counts @ centred
-    error = np.sqrt(np.maximum(counts @ centred**2 - drawn**2 / groups, 1e-300))
-    return _p_from_draws((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
+    draws = counts @ centred
+    error = np.sqrt(np.maximum(counts @ centred**2 - draws**2 / groups, 1e-300))
+    return _p_from_draws((np.abs(draws) / error / discount).max(axis=1), float((t / discount).max()))
 
 
 # The draws are cached, because an audit tests several curves of the same units.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
     """Return the number of times that each bootstrap sample contains each group, (draws, G)."""
-    picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
-    picked += groups * np.arange(_DRAWS)[:, None]
-    counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
+    sampled = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
+    sampled += groups * np.arange(_DRAWS)[:, None]
+    counts = np.bincount(sampled.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
     counts.setflags(write=False)
     return counts
 
@@ -259,7 +259,7 @@ class _Pairs:
         by more than δ, and a mask of these pairs, (2M,). The mask's second half refers to the pairs in
         opposite order."""
         limit = self._limits_of_errors(level * _SCREENED) * self.error
-        forward, backward = (each + limit > delta for each in (self.difference, -self.difference))
+        forward, backward = (distance + limit > delta for distance in (self.difference, -self.difference))
         relevant = np.concatenate([forward, backward])
         # Maxima over sets of pairs are cached, because the search over levels needs the same few sets
         # repeatedly.
@@ -273,11 +273,11 @@ class _Pairs:
         difference, error = np.concatenate([self.difference, -self.difference]), np.tile(self.error, 2)
         limit = 0.0
         while True:
-            max_error, relevant = self._relevant_errors(limit, level)
-            if not relevant.any():
+            max_error, errors_used = self._relevant_errors(limit, level)
+            if not errors_used.any():
                 return limit
             quantile = np.quantile(max_error, 1 - level * (1 - _SCREENED))
-            new_limit = float((difference - quantile * error)[relevant].max())
+            new_limit = float((difference - quantile * error)[errors_used].max())
             if new_limit <= limit * (1 + 1e-9) + 1e-300:
                 return limit
             limit = new_limit
@@ -291,13 +291,14 @@ class _Pairs:
         excess = excess / np.tile(self.error, 2)
 
         def is_above(level: float) -> bool:
-            max_error, relevant = self._relevant_errors(delta, level)
-            if not relevant.any():
+            max_error, errors_used = self._relevant_errors(delta, level)
+            if not errors_used.any():
                 return False
-            peak = float(excess[relevant].max())
+            peak = float(excess[errors_used].max())
             # The sum over pairs bounds the probability of an error in any pair, by Bonferroni's inequality.
             p_value = min(
-                _p_from_draws(max_error, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum())
+                _p_from_draws(max_error, peak),
+                float(stdtr(np.tile(self.freedom, 2)[errors_used], -peak).sum()),
             )
             return p_value <= level * (1 - _SCREENED)
 
@@ -307,8 +308,8 @@ class _Pairs:
         if is_above(_MIN_LEVEL):
             return _MIN_LEVEL
         while high - low > _PRECISION:
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_above(float(np.exp(middle))) else (middle, high)
+            midpoint = (low + high) / 2
+            low, high = (low, midpoint) if is_above(float(np.exp(midpoint))) else (midpoint, high)
         return float(np.exp(high))
 
 
@@ -330,8 +331,8 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
     second_order = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
     spread = Z * float(np.hypot(table.error(share * (reduction - explained)), np.sqrt(second_order)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
-    clipped = variance.map(lambda each: max(each, 0.0))
-    return clipped.map(lambda each: float(np.sqrt(each))), clipped.map(lambda each: min(each / total, 1.0))
+    clipped = variance.map(lambda value: max(value, 0.0))
+    return clipped.map(lambda x: float(np.sqrt(x))), clipped.map(lambda x: min(x / total, 1.0))
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:
@@ -344,8 +345,8 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 def joint_limit_factor(covariance: Array, random_state: int | None) -> float:
     """Return the factor of standard errors that gives joint 95 % limits; NaN without numbers."""
     _, root = root_of(covariance)
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
-    return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
+    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
+    return float(np.quantile(np.abs(draws).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
 def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> float:
@@ -355,29 +356,29 @@ def joint_limit_factor_of_sums(parts: csr_matrix, random_state: int | None) -> f
     """
     if parts.shape[1] <= parts.shape[0]:
         return joint_limit_factor(np.asarray((parts.T @ parts).todense()), random_state)
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
+    draws = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
     scale = np.sqrt(np.asarray(parts.multiply(parts).sum(axis=0)).ravel())
     scale[scale == 0] = 1.0
-    of_sums, most = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
+    of_sums, largest = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
     for start in range(0, parts.shape[1], _SUMS_PER_BATCH):
-        np.maximum(most, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ drawn).max(axis=0), out=most)
-    return float(np.quantile(most, 1 - LEVEL))
+        np.maximum(largest, np.abs(of_sums[start : start + _SUMS_PER_BATCH] @ draws).max(axis=0), out=largest)
+    return float(np.quantile(largest, 1 - LEVEL))
 
 
-def _draw(covariance: Array, random_state: int | None) -> Array:
+def _draw_errors(covariance: Array, random_state: int | None) -> Array:
     """Draw random errors of a curve, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
-    half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
-    return (np.vstack([half, -half]) @ root.T) * scale
+    half_draws = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
+    return (np.vstack([half_draws, -half_draws]) @ root.T) * scale
 
 
-def _scales(freedom: Array, random_state: int | None) -> Array:
+def _draw_scales(freedom: Array, random_state: int | None) -> Array:
     """Draw the relative errors of standard errors, (draws, J); (1, J) if no standard error is uncertain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
     dof = np.where(np.isinf(freedom), 1.0, freedom)
-    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
-    return np.where(np.isinf(freedom), 1.0, drawn)
+    draws = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
+    return np.where(np.isinf(freedom), 1.0, draws)
 
 
 def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
@@ -389,8 +390,8 @@ def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
     return np.divide(squared_sum, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 
-def _p_from_draws(drawn: Array, observed: float) -> float:
-    return float((1 + (drawn >= observed).sum()) / (1 + len(drawn)))
+def _p_from_draws(draws: Array, observed: float) -> float:
+    return float((1 + (draws >= observed).sum()) / (1 + len(draws)))
 
 
 def _in_groups(scores: Rows) -> Array:
@@ -400,5 +401,5 @@ def _in_groups(scores: Rows) -> Array:
     """
     n = scores.shape[0]
     group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS
-    summed = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
-    return np.asarray(summed.todense() if issparse(summed) else summed)
+    group_sums = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
+    return np.asarray(group_sums.todense() if issparse(group_sums) else group_sums)

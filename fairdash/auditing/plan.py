@@ -98,7 +98,7 @@ class Columns:
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
             return tuple((self.sensitive, other) for other in self.also)
-        return tuple(each for count in range(2, len(names) + 1) for each in combinations(names, count))
+        return tuple(pair for count in range(2, len(names) + 1) for pair in combinations(names, count))
 
     @property
     def of_candidate(self) -> Columns:
@@ -115,8 +115,8 @@ class Columns:
     def named(self) -> tuple[str, ...]:
         """Every column that has a role, including features that the user named."""
         single = (self.groups, self.coverage, self.known_class)
-        multiple = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
-        return (*self.numbers().values(), *multiple, *filter(None, single))
+        extra_columns = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *extra_columns, *filter(None, single))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
@@ -125,11 +125,11 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
     The first of several sensitive attributes becomes `sensitive`, and the others become `also`. Without a
     sensitive attribute, the first column of class probabilities is used as a numeric attribute.
     """
-    first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
+    first, *others = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
-    return Columns(price=price, sensitive=first, also=tuple(also), **roles)
+    return Columns(price=price, sensitive=first, also=tuple(others), **roles)
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
@@ -138,8 +138,8 @@ def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> Audit
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
 
-def _names(given: Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ class Question:
 #: Questions by number, in the order of their answers.
 QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
-        each.number: each
-        for each in (
+        question.number: question
+        for question in (
             Question(
                 1,
                 "Does the price follow the attribute?",
@@ -200,22 +200,22 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     "class_probabilities",
                     "calibration_of_classes",
                 ),
-                "dependence:does_it_follow",
+                "dependence:assess_price_link",
                 uses=("candidate", "probabilities"),
             ),
-            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
+            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:locate_extremes"),
             Question(
                 3,
                 "Does cost justify the difference?",
                 ("bridge_points",),
-                "decomposition:is_it_earned",
+                "decomposition:decompose_gap",
                 uses=("cost",),
             ),
             Question(
                 number=4,
                 title="Does the difference remain among equals?",
                 tables=("controlled_curve",),
-                implementation="decomposition:among_equals",
+                implementation="decomposition:conditional_gap",
                 needs="controls",
                 uses=("controls",),
                 missing="To answer this question, name legitimate factors (controls).",
@@ -227,7 +227,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected"),
                     *("one_way", "by_coverage", "calibration", "murphy", "lorenz", "deviances"),
                 ),
-                implementation="sufficiency:who_is_undercharged",
+                implementation="sufficiency:assess_sufficiency",
                 needs="outcome",
                 uses=("outcome", "expected_cost"),
                 missing="To answer this question, name an outcome, such as claims.",
@@ -236,28 +236,28 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 6,
                 "Through which columns?",
                 ("drivers", "proxies", "surrogate_fit"),
-                "attribution:through_what",
+                "attribution:attribute_link",
                 uses=("outcome", "expected_cost"),
             ),
             Question(
                 7,
                 "How much money is at stake?",
                 ("money_along_s", "segments"),
-                "money:how_much_money",
+                "money:excess_payments",
                 uses=("cost",),
             ),
             Question(
                 number=8,
                 title="What could be charged instead?",
                 tables=("premium_curves", "premiums", "premium_averages", "premium_differences"),
-                implementation="alternative_prices:what_instead",
+                implementation="alternative_prices:alternative_premiums",
                 uses=("outcome", "expected_cost"),
             ),
             Question(
                 number=9,
                 title="How certain are the answers?",
                 tables=("power", "missing_by_price", "reliability", "reliability_curve"),
-                implementation="power:how_sure",
+                implementation="power:report_power",
             ),
             Question(
                 number=10,
@@ -266,7 +266,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("two_prices", "candidate_verdicts", "candidate_answers"),
                     *("double_lift", "change_along_s", "change_segments"),
                 ),
-                implementation="alternative_prices:how_do_they_compare",
+                implementation="alternative_prices:compare_prices",
                 needs="candidate",
                 uses=("candidate", "outcome", "expected_cost"),
             ),
@@ -393,9 +393,9 @@ class AuditPlan:
         checks = Checks(OptionError)
         check_ranges(type(self), vars(self), checks)
         question = QUESTIONS[primary.question]
-        what = f"{primary.title} can't be the primary criterion without {question.needs}"
+        problem = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
-        checks.require(question.is_answerable(self.columns), "criterion", what, hint)
+        checks.require(question.is_answerable(self.columns), "criterion", problem, hint)
         hint = f"Enter numbers from 1 to {max(QUESTIONS)}, or “all”."
         checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

@@ -93,9 +93,9 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 
 def _declared(columns: str) -> dict[str, Column]:
     kinds = {"class": Column(kind=TEXT, is_needed=False)}
-    for each in columns.split():
-        name = each.rstrip("*?+%")
-        kind = _KINDS.get(each.removeprefix(name))
+    for column in columns.split():
+        name = column.rstrip("*?+%")
+        kind = _KINDS.get(column.removeprefix(name))
         if kind is None:
             kinds[name] = Column(may_lack=True)
         else:
@@ -128,7 +128,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFile:
-    """Fields of plan.json, which :func:`fairdash.auditing.evidence.packed` writes."""
+    """Fields of plan.json, which :func:`fairdash.auditing.evidence.evidence_zip` writes."""
 
     fairdash_audit: int
     plan: AuditPlan
@@ -164,12 +164,12 @@ def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit's content, including the table of all estimates."""
     rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
-    tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
+    tables = {name: read_records(records, TABLES[name]) for name, records in rows.items()}
     figures = tables["figures"]
-    judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
+    gap_measures = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and stored.plan.criterion in judged, "the audit lacks a verdict, or has one twice")
-    require(judged <= CRITERIA.keys(), "the audit has an unknown criterion")
+    require(is_once and stored.plan.criterion in gap_measures, "the audit lacks a verdict, or has one twice")
+    require(gap_measures <= CRITERIA.keys(), "the audit has an unknown criterion")
     require(len(tables["curve"]) > 1, "the audit's curve has no points")
     return tables
 
@@ -185,13 +185,13 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json, or raise ValueError or FairdashError if its content is invalid or inconsistent."""
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
-    judged = set(names[len(columns.also) :])
+    columns, names = content_read.plan.columns, [part.plan.columns.sensitive for part in content_read.others]
+    audited_names = set(names[len(columns.also) :])
     # A combination of attributes may be missing, because some have too few rows for a verdict.
-    crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
+    crossings = [name for crossing in columns.crossings if (name := crossing_name(crossing)) in audited_names]
     require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
-    for each in (content_read, *content_read.others):
-        _check(each)
+    for result in (content_read, *content_read.others):
+        _check(result)
     return content_read
 
 
@@ -207,7 +207,7 @@ def _check(audit: Content) -> None:
         1 <= audit.n_units <= audit.n and audit.mean_price > 0, "the audit's rows or its mean are not valid"
     )
     require("curve" in audit.tables, "the audit lacks its curve")
-    named = {name for each in audit.answers for name in each.tables}
-    named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
-    require(named <= audit.tables.keys(), "the audit lacks a table of an answer")
+    table_names = {name for answer in audit.answers for name in answer.tables}
+    table_names |= set() if audit.since is None else {MOVED, MOVED_CURVE}
+    require(table_names <= audit.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, audit.origin)

@@ -126,13 +126,13 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
     )
 
 
-def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
+def help_of_all_commands(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
     """Return the help of the program, then of each command and subcommand, with their names."""
     yield verbs, help_text(cli, verbs, width=width)
     group = cli[verbs[0]] if verbs else cli
     for name in group if len(verbs) < 2 else ():
         if not name.startswith("-"):
-            yield from help_of_every_verb(cli, *verbs, name, width=width)
+            yield from help_of_all_commands(cli, *verbs, name, width=width)
 
 
 def _default_in_words(default: object) -> str | None:
@@ -184,11 +184,11 @@ def _unexpected(error: Exception) -> int:
 def _is_closed(stream: TextIO) -> bool:
     """Return whether the stream is a pipe whose reader has closed it."""
     try:
-        place = stream.fileno()
+        descriptor = stream.fileno()
     except io.UnsupportedOperation:  # The stream is a string in memory.
         return False
     poll = select.poll()
-    poll.register(place, 0)  # A request for no events still reports a closed pipe.
+    poll.register(descriptor, 0)  # A request for no events still reports a closed pipe.
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
@@ -201,11 +201,11 @@ def _execute(words: list[str]) -> int:
         print(cli.version)
         return 0
     try:
-        chain, apps, rest = cli.parse_commands(words)
+        chain, apps, unparsed = cli.parse_commands(words)
         verbs = [word for word in chain if not word.startswith("-")]
         if set(words).isdisjoint(cli.help_flags):
             if apps[-1].default_command is None:
-                raise _no_command(apps[-1], rest)
+                raise _no_command(apps[-1], unparsed)
         elif not sys.stdout.isatty():
             print(help_text(cli, verbs))
             return 0
@@ -220,10 +220,10 @@ def _execute(words: list[str]) -> int:
     return 2
 
 
-def _no_command(group: App, rest: list[str]) -> OptionError:
-    what = f"“{rest[0]}” is not a known command" if rest else "Give a command"
-    known = ", ".join(name for name in group if not name.startswith("-"))
-    return OptionError.of(what, f"Choose one of: {known}.")
+def _no_command(group: App, unparsed: list[str]) -> OptionError:
+    problem = f"“{unparsed[0]}” is not a known command" if unparsed else "Give a command"
+    names = ", ".join(name for name in group if not name.startswith("-"))
+    return OptionError.of(problem, f"Choose one of: {names}.")
 
 
 def _words(_: object, tokens: Sequence[Token]) -> list[str]:
@@ -262,7 +262,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
     def add(verb: Verb) -> Verb:
         signature, added = inspect.signature(verb), []
-        fixed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        fixed = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
             words = {each.metadata["word"]: name for name, each in options.items()}
@@ -270,8 +270,8 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
                 # Fields for further values of a repeatable option are not separate options.
                 if each.metadata["word"] not in options and name in (only or options):
                     added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
-        verb.__annotations__.update({each.name: each.annotation for each in added})
-        parameters = sorted((*added, *fixed), key=lambda each: each.kind)
+        verb.__annotations__.update({item.name: item.annotation for item in added})
+        parameters = sorted((*added, *fixed), key=lambda item: item.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 
@@ -283,7 +283,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
     metadata, default = option.metadata, None if option.default is MISSING else option.default
     help_parts = [metadata["label"].removesuffix(" (optional)"), metadata["help"].rstrip(".")]
     help_parts += [f"One of {', '.join(metadata['choices'])}"] if metadata["choices"] else []
-    if list_type := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
+    if list_type := next((member for member in (kind, *get_args(kind)) if get_origin(member) is tuple), None):
         kind, default = Columns if list_type == tuple[str, ...] else list_type, ()
         help_parts.append("Repeatable")
     if metadata["unit"]:
@@ -294,7 +294,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def say(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def print_result(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a result as JSON, for programs, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(result), indent=2, allow_nan=False))
@@ -308,7 +308,7 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fairdash.cli import AsJson, Words, say
+from fairdash.cli import AsJson, Words, print_result
 from fairdash.errors import OptionError
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.imports import need
@@ -53,8 +53,8 @@ def worker(*, database: str | None = None, queues: Words = None) -> int:
 
     if database is not None:
         os.environ["FAIRDASH_DATABASE"] = database
-    known = {queue_name: queue_name for queue_name in QUEUES}
-    return serve([get_entry(known, queue_name, option="queue") for queue_name in queues or QUEUES])
+    queue_names = {queue_name: queue_name for queue_name in QUEUES}
+    return serve([get_entry(queue_names, queue_name, option="queue") for queue_name in queues or QUEUES])
 
 
 def reproduce(
@@ -108,7 +108,7 @@ def reproduce(
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as reproduce_study
 
-    result, place = reproduce_study(
+    result, out_path = reproduce_study(
         study,
         out=out,
         dataset=dataset,
@@ -118,6 +118,6 @@ def reproduce(
         processes=processes,
         reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
     )
-    written = {"folder": str(place), "tables": list(result.tables), "about": result.about}
-    summary = f"{place}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
-    say(written, [summary], as_json=as_json)
+    study_files = {"folder": str(out_path), "tables": list(result.tables), "about": result.about}
+    summary = f"{out_path}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
+    print_result(study_files, [summary], as_json=as_json)

@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say, with_options
+from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, print_result, rows, with_options
 from fairdash.cli.measuring import note_policies
 from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
@@ -129,10 +129,10 @@ class DataOptions:
             self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling
         )
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
-        named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
+        used = [*(column for column in single if column is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}
-        for each in (*named, *self.features):
-            get_entry(columns, each, option="column")
+        for column in (*used, *self.features):
+            get_entry(columns, column, option="column")
         note_policies(
             frame, self.group, but=(self.predict, *self.sensitive, self.exposure, self.price, self.time)
         )
@@ -142,7 +142,7 @@ class DataOptions:
         roles = Roles(
             target=self.predict,
             sensitive=self.sensitive,
-            features=self.features or self._features(frame, [name for name in columns if name not in named]),
+            features=self.features or self._features(frame, [name for name in columns if name not in used]),
             weight=self.exposure,
             prediction=self.price,
             row_id=self.row_id,
@@ -164,8 +164,8 @@ class DataOptions:
             raise DataError(*map(_with_option, error.problems)) from None
 
     def _load_from_catalogue(self, dataset: str) -> Dataset:
-        names = [each.name for each in fields(self) if each.name != "dataset"]
-        options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
+        names = [field.name for field in fields(self) if field.name != "dataset"]
+        options = [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) not in (None, ())]
         if options:
             raise OptionError.of(
                 f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
@@ -179,14 +179,14 @@ class DataOptions:
         not_used = {
             name: suggestion.left_out[name]
             for name in others
-            if name in (*suggestion.to_be_said, suggestion.group)
+            if name in (*suggestion.notes_on_codes, suggestion.group)
             or suggestion.left_out.get(name) == NAMES_POLICIES
         }
-        for name, why in not_used.items():
-            _note(f"“{name}” is not used as a feature: {why}. To use it, name the features with --features.")
+        for name, text in not_used.items():
+            _note(f"“{name}” is not used as a feature: {text}. To use it, name the features with --features.")
         features = tuple(name for name in others if name not in not_used)
-        for each in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
-            _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
+        for suspect in find_suspects(frame, target, features, other_columns=self.sensitive, group=self.group):
+            _note(f"“{suspect.column}” looks too good to be true: {suspect.sentence}.")
         return features
 
 
@@ -291,7 +291,7 @@ def sweep(
         confirmation=confirmation,
         tune=tune,
         tariff=tariff,
-        progress=lambda each: _show(each.phase, each.fraction),
+        progress=lambda report: _show(report.phase, report.fraction),
         **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
     )
     content = {
@@ -303,7 +303,7 @@ def sweep(
         "notes": result.notes,
         "rows": rows(result.frame),
     }
-    say(content, _table(result), as_json=as_json)
+    print_result(content, _table(result), as_json=as_json)
 
 
 def _table(result: SweepResult) -> Iterator[str]:
@@ -378,9 +378,9 @@ def find_lam(
 
 
 def _print_search(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
-    about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
+    record = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
-    say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)
+    print_result(choice | record | {"rows": rows(result.frame)}, lines, as_json=as_json)
 
 
 def _named(**options: Any) -> dict[str, Any]:

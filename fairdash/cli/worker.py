@@ -88,7 +88,7 @@ def serve(queues: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(place: str, part: str) -> int:
+def run_job(place: str, part: str) -> int:
     """Run a job, or the preview of a run. Return 0 if it is complete.
 
     Parameters
@@ -151,7 +151,7 @@ def _work(queue_name: str, parent: int | None) -> None:
         id = str(DBOS.workflow_id)
         begun = queue.retry_until_available(lambda: queue.time_of_attempt(id))
         try:
-            status = carry_out(place, part)
+            status = run_job(place, part)
         except Exception as fault:
             # No caller handles errors of the workflow. A job that was deleted while it ran also ends here.
             log.error("%s: %s", place, trace_of(fault))
@@ -162,11 +162,11 @@ def _work(queue_name: str, parent: int | None) -> None:
             raise error.DBOSWorkflowCancelledError(place)
 
     # Several steps run at the same time, each in a process that has loaded the table.
-    pool = StepPool(compute_step, count=n_cores())
+    step_pool = StepPool(compute_step, count=n_cores())
 
     @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
     def step(place: str, name: str) -> list[Any]:
-        return pool.compute(place, name)
+        return step_pool.compute(place, name)
 
     DBOS(
         config=DBOSConfig(
@@ -189,14 +189,14 @@ def _work(queue_name: str, parent: int | None) -> None:
     DBOS.launch()
     if queue_name != queue.STUDIES:
         # Uploads must also be deleted after their retention period on machines without the app.
-        from fairdash.runs.deletion import keep_enforcing
+        from fairdash.runs.deletion import start_deletion_thread
 
-        keep_enforcing()
+        start_deletion_thread()
     try:
         _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
-        pool.close()
+        step_pool.close()
 
 
 def _wait_for_jobs(queue_name: str, parent: int | None) -> None:

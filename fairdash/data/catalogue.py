@@ -122,7 +122,7 @@ class CatalogueEntry:
         """Return whether the data set can be loaded without a network connection."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
-    def how_to_bring(self) -> str:
+    def how_to_obtain(self) -> str:
         """Explain how users obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
@@ -130,7 +130,7 @@ class CatalogueEntry:
             "to which you set FAIRDASH_DATA."
         )
 
-    def keep_brought(self, content: bytes) -> None:
+    def store_downloaded(self, content: bytes) -> None:
         """Store a file that the user has downloaded from the publisher in the user's cache.
 
         Raises
@@ -164,8 +164,8 @@ class CatalogueEntry:
         folder = find_folder(self.folder, self.files)
         if self.bring:
             if folder is None:
-                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_bring())
-            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_bring()}")
+                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_obtain())
+            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_obtain()}")
         if folder is None:
             folder = cache_folder(self.folder)
             advice = (
@@ -198,18 +198,20 @@ class CatalogueEntry:
         OptionError
             An option is unknown or has an invalid value; the error lists all problems.
         """
-        known = {option.name: option for option in self.options}
+        by_name = {option.name: option for option in self.options}
         problems = [
             Problem(
                 what=f"the data set {self.id} has no option {name}",
-                hint=f"It has {', '.join(known) or 'none'}.",
+                hint=f"It has {', '.join(by_name) or 'none'}.",
             )
             for name in options
-            if name not in known
+            if name not in by_name
         ]
-        values = {name: options.get(name, option.default) for name, option in known.items()}
+        values = {name: options.get(name, option.default) for name, option in by_name.items()}
         problems += [
-            problem for name, option in known.items() if (problem := option.problem(values[name])) is not None
+            problem
+            for name, option in by_name.items()
+            if (problem := option.problem(values[name])) is not None
         ]
         if problems:
             raise OptionError(*problems)
@@ -218,10 +220,10 @@ class CatalogueEntry:
 
 def _entries() -> dict[str, CatalogueEntry]:
     text = resources.files("fairdash.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    written: dict[str, dict[str, Any]] = tomllib.loads(text)
+    entries_read: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
-    for dataset_id, own in written.items():
-        fields = {**written.get(own.get("like", ""), {}), **own}
+    for dataset_id, entry in entries_read.items():
+        fields = {**entries_read.get(entry.get("like", ""), {}), **entry}
         fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})

@@ -256,10 +256,10 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 def _check(dataset: Dataset) -> None:
     """Raise an error if columns differ in length, or if a column is unsuitable for its role."""
     checks = Checks(DataError)
-    outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
+    outcomes = [(TARGET, dataset.target), *((SENSITIVE, values) for values in _columns_of(dataset.sensitive))]
     others = {SINGLE[part]: values for part, values in dataset._optional_columns()}
     features = _columns_of(dataset.features)
-    names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
+    names = [values.name for values in (*features, *(values for _, values in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)
     checks.require(
         texts, None, "the name of a column is not a text", "Give every column a name that is a string."
@@ -268,8 +268,8 @@ def _check(dataset: Dataset) -> None:
         repeated_name = "the name is used for several columns or roles"
         hint = "A column can have one role only: target, sensitive, feature or exposure."
         checks.require(times == 1, str(name), repeated_name, hint)
-    for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
-        checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
+    for part, role_name in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
+        checks.require(part, None, f"there is no {role_name}", f"Choose at least one {role_name}.")
     parts = {"features": dataset.features, TARGET: dataset.target, **others}
     counts = [f"{len(part):,}" for part in (*parts.values(), dataset.sensitive)]
     they_have = (

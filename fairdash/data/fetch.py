@@ -73,9 +73,9 @@ def fetch_files(
     else:
         contents = dict.fromkeys(checksums, download)
     problems = [
-        Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
+        Problem(what=f"{name} from {publisher} {problem}", hint=offline_advice)
         for name, checksum in checksums.items()
-        if (what := _problem_of(contents.get(name), checksum))
+        if (problem := _problem_of(contents.get(name), checksum))
     ]
     if problems:
         raise DownloadError(*problems)
@@ -119,9 +119,9 @@ def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
     shared = os.environ.get("FAIRDASH_DATA")
     if shared:
         folders.insert(0, Path(shared) / dataset)
-    for place in folders:
-        if all((place / name).is_file() for name in names):
-            return place
+    for folder in folders:
+        if all((folder / name).is_file() for name in names):
+            return folder
     return None
 
 

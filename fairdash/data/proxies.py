@@ -151,7 +151,7 @@ def ranking_steps(
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
     """Run :func:`rank_proxies` step by step, for a progress bar. The generator returns the ranking."""
-    from fairdash.dependence.grouping import as_groups, by_rank, group_rows
+    from fairdash.dependence.grouping import as_groups, exchange_by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
     from fairdash.dependence.spline_basis import number_basis
@@ -178,19 +178,19 @@ def ranking_steps(
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
     permutations = draw_orders(s[None], n_permutations, random_state, groups)
     if groups is not None:
-        permutations = np.stack([by_rank(s, order, s) for order in permutations])
+        permutations = np.stack([exchange_by_rank(s, order, s) for order in permutations])
     orders = np.concatenate([np.arange(len(s))[None], permutations])
     basis_of_s = number_basis(s)
     in_other_orders = basis_of_s.reordered(orders[1:])
     names = list(features.columns)
     values = np.array([hgr_of_bases(_basis_of(features[name]), basis_of_s)[0] for name in names])
-    known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
+    ranking = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
     permuted = np.empty((len(names), n_permutations))
-    for place, name in enumerate(names):
-        yield 0.8 * place / len(names), "measuring each feature", known
-        permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
+    for position, name in enumerate(names):
+        yield 0.8 * position / len(names), "measuring each feature", ranking
+        permuted[position] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
-    yield 0.8, "predicting the sensitive column from all features", known
+    yield 0.8, "predicting the sensitive column from all features", ranking
     predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
     joint_values = hgr_of_bases(number_basis(predicted), basis_of_s.reordered(orders))
     table = pd.DataFrame(
@@ -302,5 +302,5 @@ def _as_column(values: pd.Series) -> Array:
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()
-    rank = {level: min(place, _MAX_LEVELS) for place, level in enumerate(counts.index)}
+    rank = {level: min(position, _MAX_LEVELS) for position, level in enumerate(counts.index)}
     return values.astype(object).map(rank).to_numpy(dtype=float)

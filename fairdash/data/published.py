@@ -113,13 +113,13 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     notes.append(
         f"Missing cells in features: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)} columns."
     )
-    used = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    needed_columns = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
     return entry.dataset(
         features=features.astype(float),
         target=frame[CRIME_TARGET].astype(float),
         sensitive=frame[[CRIME_SENSITIVE]].astype(float),
-        units=dict.fromkeys(used, "scaled to 0–1"),
-        meanings={column: meanings[column] for column in used if column in meanings},
+        units=dict.fromkeys(needed_columns, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in needed_columns if column in meanings},
         notes=tuple(notes),
     )
 
@@ -182,9 +182,9 @@ def motor(
         "2 columns left out: the policy number, and the year, because a price is for a future year.",
         f"{len(CLAIMS)} columns on claims are no features, as they are known only at the end of the year.",
     ]
-    left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
+    excluded_columns = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
-        left_out.append(SUBREGION)
+        excluded_columns.append(SUBREGION)
         notes.append("The subregion is left out. The density of its inhabitants is a feature.")
     n_duplicates = int(policies["PolNum"].duplicated().sum())
     notes.append(
@@ -200,12 +200,12 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    what = "claim" if source == "Numtppd" else "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {what}.")
+    unit = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {unit}.")
     if by_year:
         notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
-        features=policies.drop(columns=left_out),
+        features=policies.drop(columns=excluded_columns),
         target=(amount / years if by_year else amount).rename(name),
         sensitive=policies[[MOTOR_SENSITIVE]].astype(float),
         weight=years if by_year else None,
@@ -278,7 +278,7 @@ def census_county() -> Dataset:
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
     return parse_census(
-        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
+        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", areas="counties"
     )
 
 
@@ -298,10 +298,10 @@ def census() -> Dataset:
     DownloadError
         The file is missing or differs from the published file; the error explains how to provide the file.
     """
-    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
+    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", areas="tracts")
 
 
-def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
+def parse_census(content: bytes, *, dataset_id: str, areas: str) -> Dataset:
     """Read a census file by county or by tract, and give its columns the roles of the paper.
 
     Parameters
@@ -310,21 +310,21 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         Content of the file.
     dataset_id
         Id in the catalogue.
-    of
+    areas
         Word for the rows, in the plural, such as "counties".
     """
     table = pd.read_csv(io.BytesIO(content))
     frame = table.dropna().reset_index(drop=True)
-    left_out = [column for column in PLACES if column in frame]
-    features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
+    places = [column for column in PLACES if column in frame]
+    features = frame.drop(columns=[*places, *TELLTALES, CENSUS_TARGET])
     features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
     return CATALOGUE[dataset_id].dataset(
         features=features,
         target=frame[CENSUS_TARGET].astype(float),
         sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
         notes=(
-            f"{len(table) - len(frame):,} of {len(table):,} {of} left out, because a cell is missing.",
-            f"{len(left_out)} columns left out, as they only name or number a row ({', '.join(left_out)}).",
+            f"{len(table) - len(frame):,} of {len(table):,} {areas} left out, because a cell is missing.",
+            f"{len(places)} columns left out, as they only name or number a row ({', '.join(places)}).",
             "Poverty is left out, because it is nearly the target. Men and Women are left out, because they "
             "define the sensitive column (Women / TotalPop).",
         ),

@@ -27,7 +27,7 @@ from fairdash.errors import FairdashError, Fix, ReadingError, StorageError
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.tables.roles import Roles
-from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
+from fairdash.utils.memory import is_out_of_memory, is_over_limit, limited_memory
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.registry import get_entry
 
@@ -78,10 +78,10 @@ class DatasetSource(ABC):
         """Return the recipe as JSON. Equal recipes give the same text."""
         values = to_plain(self, own_way=False)
         values["mends"] = values.pop("fixes")
-        content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
+        content = {"fairdash_source": 1, "kind": self.kind, **_without_newer_fields(values)}
         for part in ("roles", "reading"):
             if content.get(part) is not None:
-                content[part] = _without_newer(content[part])
+                content[part] = _without_newer_fields(content[part])
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -116,14 +116,14 @@ class DatasetSource(ABC):
 
 #: Options that the JSON omits if they are empty. Recipes from versions without these options thus keep their
 #: ids.
-_NEWER = frozenset(
+_NEWER_FIELDS = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
 )
 
 
-def _without_newer(values: Mapping[str, object]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value or key not in _NEWER}
+def _without_newer_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or key not in _NEWER_FIELDS}
 
 
 def _damaged(which: str = "") -> StorageError:
@@ -335,7 +335,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def limit_memory_of_tables() -> Iterator[None]:
     """Limit the memory for reading tables in this context.
 
     Raises
@@ -352,6 +352,6 @@ def bounded() -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise ReadingError.of(
-            f"reading the table takes more {beyond()}",
+            f"reading the table takes more {is_over_limit()}",
             "Take a sample of the rows, leave columns out, or set FAIRDASH_MEMORY to more (in GB).",
         ) from None

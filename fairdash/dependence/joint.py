@@ -48,7 +48,7 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
         Joint distance covariances. As the number of rows grows, the covariances tend to 0 only if u is
         jointly independent of the attributes. Pairs with fewer than four rows get 0.
     """
-    return _of_stack(u, v, form, together=False)
+    return _of_stack(u, v, form, attributes_together=False)
 
 
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
@@ -56,7 +56,7 @@ def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
     The parameters and the result are the same as in :func:`jdcov`. The published form of the result is dCov².
     """
-    return _of_stack(u, v, form, together=True)
+    return _of_stack(u, v, form, attributes_together=True)
 
 
 def attributes(columns: Array) -> list[list[int]]:
@@ -110,8 +110,8 @@ def scaled(
     attributes are joined into one attribute.
     """
     learned = columns if rows is None else columns[:, rows]
-    varying = varies(learned, eps=eps)
-    columns, learned = columns[varying], learned[varying]
+    is_varying = varies(learned, eps=eps)
+    columns, learned = columns[is_varying], learned[is_varying]
     parts = []
     for group in attributes(learned) if len(learned) else []:
         low, size = learned[group].min(axis=1, keepdims=True), np.ptp(learned[group], axis=1).max()
@@ -132,18 +132,18 @@ def distances(x: Array, to: Array) -> Array:
     return np.sqrt(total)
 
 
-def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
+def _of_stack(u: Array, v: Array, form: Form, *, attributes_together: bool) -> Array:
     if form not in ("standardised", "published"):
         raise OptionError.of("The form is not known", "Choose “standardised” or “published”.", column="form")
     columns = v[:, None] if v.ndim == 2 else v.transpose(0, 2, 1)
     result = np.zeros(len(u))
     for k, (a, b) in enumerate(zip(u, columns, strict=True)):
         if form == "standardised":
-            squared = _squared([*scaled(a[None]), *scaled(b, together=together)], with_first=True)
+            squared = _squared([*scaled(a[None]), *scaled(b, together=attributes_together)], with_first=True)
             result[k] = np.sign(squared) * np.sqrt(abs(squared))
         else:
-            tables = [b.T] if together else [b[group].T for group in attributes(b)]
-            result[k] = _squared([a[:, None], *tables], with_first=together)
+            tables = [b.T] if attributes_together else [b[group].T for group in attributes(b)]
+            result[k] = _squared([a[:, None], *tables], with_first=attributes_together)
     return result
 
 

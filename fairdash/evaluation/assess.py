@@ -34,7 +34,7 @@ from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, round_stably, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -150,19 +150,19 @@ def assess_predictions(
         if progress is not None:
             progress(j / len(splits))
         figures: dict[str, Any] = {}
-        of_split = (members["split"] == j).to_numpy()
+        in_split = (members["split"] == j).to_numpy()
         assessed = [part for part in splits[j].parts if part in parts]
-        for done, part in enumerate(assessed):
+        for n_done, part in enumerate(assessed):
             count = n_permutations if part == "test" else 0
-            tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
+            tested = judge.tested(predictions[in_split], splits[j], part) if count else {}
             values, null = judge.figures(
-                predictions[of_split], splits[j], part, split_number=j, n_permutations=count
+                predictions[in_split], splits[j], part, split_number=j, n_permutations=count
             )
-            ids = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
+            ids = members[in_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
             figures[part] = tidy(ids, judge.cells, values)
             figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
-                progress((j + (done + 1) / len(assessed)) / len(splits))
+                progress((j + (n_done + 1) / len(assessed)) / len(splits))
         return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}
@@ -174,13 +174,13 @@ def assess_predictions(
         return figures
 
     by_split = independent(run_step, {str(j): partial(step, j) for j in range(len(splits))})
-    places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
-    for j, part in places:
+    pairs = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    for j, part in pairs:
         stored_names = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: by_split[j][name] for cell, name in stored_names.items() if name in by_split[j]}:
             nulls[j, part] = null
     # The null values and the tables have the models in the same order.
-    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
+    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in pairs], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
     keys = ["method", "lam", "split", "part", "diverged"]
@@ -328,7 +328,7 @@ class Judge:
         # Networks compute in single precision, so the size of the rounding error depends on the unit of the
         # target.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
-        return settled(u, eps=SINGLE, unit=unit)
+        return round_stably(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
@@ -365,14 +365,14 @@ class Judge:
         return figures, nulls
 
 
-def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
+def permutations_behind_floor(n_rows: int, max_rows: int, *, has_weight: bool) -> int:
     """Return the number of permutations for the noise floors of a part with `n_rows` rows.
 
     With weights, each permutation is evaluated twice: first the weights stay with u, then they move with v.
     """
     if has_weight:
-        n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
-    return min(most, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
+        n_rows, max_rows = 2 * n_rows, min(max_rows, _MAX_WEIGHTED_PERMUTATIONS)
+    return min(max_rows, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
 def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -394,8 +394,8 @@ def _null_values(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -
     for moves in (False, True) if pairs.weight is not None else (True,):
         selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
-        drawn = Pairs(pairs.u[selected], pairs.v[selected], weight)
-        values = estimator.permuted(drawn, orders, weight_moves=moves)
+        sample = Pairs(pairs.u[selected], pairs.v[selected], weight)
+        values = estimator.permuted(sample, orders, weight_moves=moves)
         null = np.empty((len(pairs.u), len(orders)))
         null[untied] = values[np.searchsorted(selected, untied[0])]
         null[selected] = values

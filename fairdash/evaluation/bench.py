@@ -29,7 +29,7 @@ from fairdash.training.losses import Loss
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS, STANDARD
 from fairdash.training.models import train_models
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, at_most, corrected_standard_error
+from fairdash.training.splits import Split, corrected_standard_error, sample_at_most
 from fairdash.training.sweep import Sweep, default_plan
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import SINGLE, settled
@@ -114,14 +114,14 @@ def compare_methods(
         needs_s, extra = False, 0.0
         if isinstance(entrant, str):
             chosen = work.with_lams(entrant, (lams or {}).get(entrant))
-            started = time.process_time()
+            cpu_start = time.process_time()
             members, predictions = work.train(chosen, entrant)
         else:
-            started = time.process_time()
+            cpu_start = time.process_time()
             needs_s = "sensitive_features" in _parameters(entrant, "predict")
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
-        seconds = (time.process_time() - started) / n_splits + extra
+        seconds = (time.process_time() - cpu_start) / n_splits + extra
         results.append(
             judge.evaluate(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s)
         )
@@ -163,16 +163,16 @@ class _PreparedSplits:
     @classmethod
     def of(cls, dataset: Dataset, plan: Sweep) -> _PreparedSplits:
         splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
-        started, settings = time.process_time(), (plan.settings,) * plan.n_splits
+        cpu_start, settings = time.process_time(), (plan.settings,) * plan.n_splits
         if plan.tune:
             options: dict[str, Any] = {"random_state": plan.random_state, "device": device}
-            tuning, trained = tune(dataset, splits, plan.settings, **options)
+            tuning, models = tune(dataset, splits, plan.settings, **options)
             work = cls(dataset, plan, splits, settings_of_splits(tuning, plan.settings), np.empty(0), 0.0)
-            standard = trained.predictions
+            standard = models.predictions
         else:
             work = cls(dataset, plan, splits, settings, np.empty(0), 0.0)
             standard = work._networks(plan)[1]
-        return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
+        return replace(work, standard=standard, seconds=(time.process_time() - cpu_start) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
         """Return the plan of a method, with the given weights λ or with weights that trial trainings find."""
@@ -185,8 +185,8 @@ class _PreparedSplits:
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
         """Train the models of a registered method; its models at λ = 0 are the standard networks."""
         if method == FAIR_TARIFF:
-            trained = fit_path(self.dataset, plan, self.splits, confirms=False)
-            return trained.members, trained.predictions
+            models = fit_path(self.dataset, plan, self.splits, confirms=False)
+            return models.members, models.predictions
         members, predictions = self._networks(plan)
         standard_members = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
         return pd.concat([standard_members, members], ignore_index=True), np.concatenate(
@@ -194,7 +194,7 @@ class _PreparedSplits:
         )
 
     def _networks(self, plan: Sweep) -> tuple[pd.DataFrame, Array]:
-        trained = train_models(
+        models = train_models(
             self.dataset,
             self.splits,
             plan.models(self.settings),
@@ -202,8 +202,8 @@ class _PreparedSplits:
             random_state=plan.random_state,
             device=plan.device_for(self.dataset.n_rows),
         )
-        is_usable = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
-        return trained.members[is_usable], trained.predictions[is_usable]
+        is_usable = (~models.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
+        return models.members[is_usable], models.predictions[is_usable]
 
 
 def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Parameter]:
@@ -264,20 +264,20 @@ class _Evaluator:
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
                 rng = rng_of(Stream.MEASURED_ROWS, self._seed, j)
-                sample = at_most(split.parts[part], MAX_ROWS, rng)
+                sample = sample_at_most(split.parts[part], MAX_ROWS, rng)
                 for reading, columns in self._columns_of.items():
                     by_column = [
-                        self._above_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
+                        self._excess_over_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
                         for k, s in enumerate(columns)
                     ]
                     rows[f"{reading}_{part}"] = np.max(by_column, axis=0)
             frames.append(pd.DataFrame(rows))
         return pd.concat(frames, ignore_index=True)
 
-    def _above_floor(
-        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, place: tuple[int, int, str]
+    def _excess_over_floor(
+        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, key_of_part: tuple[int, int, str]
     ) -> Array:
-        name, key = reading.removesuffix(JOINT), (reading, *place)
+        name, key = reading.removesuffix(JOINT), (reading, *key_of_part)
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
@@ -294,7 +294,7 @@ class _Evaluator:
             return Pairs.of(u, stacked, None if used is None else np.broadcast_to(used, u.shape))
 
         if key not in self._floors:
-            base = pairs_of(self._work.standard[place[1], rows][None])
+            base = pairs_of(self._work.standard[key_of_part[1], rows][None])
             rng = rng_of(Stream.PAIR_PERMUTATIONS, self._seed)
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
@@ -316,19 +316,19 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
     return np.asarray(gap(np.arange(len(groups))) - floor)
 
 
-def place_below(dependence: Array, wanted: float) -> float:
+def fractional_index_below(dependence: Array, level: float) -> float:
     """Return the interpolated index at which dependence first falls to a value, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
     """
-    below = np.flatnonzero(dependence <= wanted)
+    below = np.flatnonzero(dependence <= level)
     if not len(below):
         return float("nan")
     k = int(below[0])
     if k == 0:
         return 0.0
-    return k - float((wanted - dependence[k]) / (dependence[k - 1] - dependence[k]))
+    return k - float((level - dependence[k]) / (dependence[k - 1] - dependence[k]))
 
 
 def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
@@ -364,7 +364,7 @@ def _errors_at_levels(
     """Yield a key (method, measure, level), results, and errors by split (NaN for unreached levels)."""
     standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
-    for reading in (*READINGS, *(each + JOINT for each in READINGS)):
+    for reading in (*READINGS, *(name + JOINT for name in READINGS)):
         if f"{reading}_test" not in of_method or of_method[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
@@ -375,15 +375,15 @@ def _errors_at_levels(
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
-                place = 0.0
+                position = 0.0
                 if method != STANDARD:
                     # If dependence is not larger than noise, there is nothing to reduce, so no level can be
                     # reached.
                     target = level * on_validation if has_link else -np.inf
-                    place = place_below(path[f"{reading}_validation"].to_numpy(), target)
-                if np.isfinite(place):
+                    position = fractional_index_below(path[f"{reading}_validation"].to_numpy(), target)
+                if np.isfinite(position):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+                        at_level[k, j] = np.interp(position, np.arange(len(path)), path[name])
             errors, dependence = at_level
             is_reached = np.isfinite(errors)
             figures = {

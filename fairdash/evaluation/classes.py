@@ -190,10 +190,10 @@ class _Means:
             for power in (np.ones(len(y)), y, y**2)
         )
         means = total / mass
-        of = np.arange(len(y)) if units is None else units
-        shape = (int(of.max()) + 1, count)
-        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
-        members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
+        unit_of_row = np.arange(len(y)) if units is None else units
+        shape = (int(unit_of_row.max()) + 1, count)
+        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (unit_of_row, codes)), shape=shape)
+        members = np.bincount(np.unique(unit_of_row * count + codes) % count, minlength=count)
         # The factor corrects for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
         covariance = np.asarray((influence.T @ influence).todense()) * np.outer(scale, scale)
@@ -249,7 +249,7 @@ def by_probability(
     sample_weight: Array | None = None,
     units: Index | None = None,
     *,
-    known: Index | None = None,
+    true_class: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
     """Return means of y by class and comparisons with all other rows, given class probabilities.
@@ -266,7 +266,7 @@ def by_probability(
         Positive row weights.
     units : (n,) array, optional
         Number, from 0 to U-1, of each row's independent unit. By default, each row is a unit.
-    known : (n,) array, optional
+    true_class : (n,) array, optional
         Index of the true class of each row, or −1 if the class is unknown. If true classes are passed,
         :func:`recalibrated` corrects p first. Intervals and bounds then include the noise of this correction.
     random_state
@@ -284,17 +284,17 @@ def by_probability(
         difference is NaN if no row is assigned to the class.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    of = np.arange(len(y)) if units is None else units
-    corrected = p if known is None else recalibrated(p, known)
-    binaries = [_one_against_the_rest(y, q, weight, of) for q in corrected.T]
+    unit_of_row = np.arange(len(y)) if units is None else units
+    corrected = p if true_class is None else recalibrated(p, true_class)
+    binaries = [_one_against_the_rest(y, q, weight, unit_of_row) for q in corrected.T]
     noise = np.zeros((len(names), 3))
-    if known is not None:
-        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
+    if true_class is not None:
+        rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(true_class >= 0)
         draws = []
-        of_known = np.unique(of[rows], return_inverse=True)[1]
+        of_known = np.unique(unit_of_row[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            redrawn = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
-            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in redrawn.T])
+            redrawn = recalibrated(p, true_class, rows=rows[_resampled_rows(of_known, rng)])
+            draws.append([_one_against_the_rest(y, q, weight, unit_of_row)[1] for q in redrawn.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
@@ -323,8 +323,10 @@ def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
     return np.repeat(np.arange(len(units)), times[units])
 
 
-def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
-    """Test whether p (n, k) is calibrated, using the rows with a known class: `known` (n,) is not −1.
+def calibration(
+    p: Array, true_class: Index, names: Sequence[str], units: Index | None = None
+) -> pd.DataFrame:
+    """Test whether p (n, k) is calibrated, using the rows with a known class: `true_class` (n,) is not −1.
 
     Rows of the same unit, such as a policy, may be dependent if their units are passed as `units` (n,),
     numbered from 0 to U-1.
@@ -336,12 +338,12 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         the hypothesis that p is calibrated, by Holm's method. The p-value comes from the score test of Cox's
         (1958) recalibration, logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
-    rows = known >= 0
+    rows = true_class >= 0
     known_p, p_values = p[rows], []
     unit_of_row = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
         q = np.clip(known_p[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
-        residual, spread = (known[rows] == k) - q, q * (1 - q)
+        residual, spread = (true_class[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = residual @ score, (score * spread[:, None]).T @ score
         if unit_of_row is not None:
@@ -358,13 +360,13 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
             "class": list(names),
             "known_rows": int(rows.sum()),
             "expected": known_p.sum(axis=0),
-            "observed": np.bincount(known[rows], minlength=len(names)),
+            "observed": np.bincount(true_class[rows], minlength=len(names)),
             "p_value": holm(p_values),
         }
     )
 
 
-def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
+def recalibrated(p: Array, true_class: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) by a multinomial logistic model of log p, fitted to rows with a known class.
 
     The recalibration is valid if the rows with a known class are representative of all rows. The model is
@@ -372,10 +374,10 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """
     from sklearn.linear_model import LogisticRegression
 
-    rows = np.flatnonzero(known >= 0) if rows is None else rows
+    rows = np.flatnonzero(true_class >= 0) if rows is None else rows
     logs = np.log(np.clip(p, _MIN_VARIANCE, 1.0))
-    observed = np.unique(known[rows])
-    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
+    observed = np.unique(true_class[rows])
+    model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], true_class[rows])
     corrected = np.zeros_like(p)
     corrected[:, observed] = model.predict_proba(logs)
     return corrected
@@ -403,8 +405,8 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     so noise in t has no first-order effect.
     """
     order = np.argsort(q, kind="stable")
-    at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
-    bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
+    bin_ends = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
+    bins = np.searchsorted(np.unique(q[order][bin_ends]), q, side="right")
     highest = np.empty(len(y))
     for bin_number in np.unique(bins):
         rows = np.flatnonzero(bins == bin_number)
@@ -415,9 +417,9 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     return highest
 
 
-def _mean_difference(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
+def _mean_difference(y: Array, in_class: NDArray[np.bool_], weight: Array) -> float:
     """Return the mean of y in the class minus the mean of y outside the class."""
-    sides: list[Any] = [inside, ~inside]
+    sides: list[Any] = [in_class, ~in_class]
     if not all(side.any() for side in sides):
         return float("nan")
     mean, other = (np.average(y[side], weights=weight[side]) for side in sides)

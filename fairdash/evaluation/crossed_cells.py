@@ -67,12 +67,12 @@ class Cells:
 def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
     """Return ordered bands of numbers; the name of a band states its lowest and highest number."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
-    codes[known] = bands_of(numbers[known], weight[known], count)
+    codes, not_missing = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
+    codes[not_missing] = bands_of(numbers[not_missing], weight[not_missing], count)
     bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
     for digits in _DIGITS:
-        ends = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
-        names = [" to ".join(dict.fromkeys(band)) for band in ends]
+        band_limits = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
+        names = [" to ".join(dict.fromkeys(band)) for band in band_limits]
         if len(set(names)) == len(names):
             break
     return Classes(codes, tuple(names), {})
@@ -93,42 +93,44 @@ def cells_of(
     """
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
-    classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
+    classes = {name: converted for name in names if (converted := as_classes(frame[name])) is not None}
     # A numeric attribute with two values, such as 0 and 1, has one band per value.
-    own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
-    own |= {name: len(each.names) for name, each in classes.items()}
+    binary_columns = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
+    binary_columns |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
-    n_free = min(_MAX_IN_BANDS, n_units // _AIM) / prod(own.values())
-    share = 1 / max(len(names) - len(own), 1)
+    n_free = min(_MAX_IN_BANDS, n_units // _AIM) / prod(binary_columns.values())
+    share = 1 / max(len(names) - len(binary_columns), 1)
     count = int(np.clip(n_free**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
-    shape = tuple(len(each.names) for each in groups)
-    known = np.all([each.codes >= 0 for each in groups], axis=0)
+    shape = tuple(len(group.names) for group in groups)
+    not_missing = np.all([group.codes >= 0 for group in groups], axis=0)
     # The groups of the first attribute vary fastest in the order of the cells.
-    code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
-    used, code = np.unique(code, return_inverse=True)
-    counts = np.bincount(code, minlength=len(used))
+    code = np.ravel_multi_index([group.codes[not_missing] for group in groups], shape, order="F")
+    used_codes, code = np.unique(code, return_inverse=True)
+    counts = np.bincount(code, minlength=len(used_codes))
     if units is not None:
-        policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
-        counts = np.bincount(policies, minlength=len(used))
-    fewest = MIN_ROWS
-    if len(used) > MAX_CELLS:
-        fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
-    is_small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
+        policies = pd.DataFrame({"cell": code, "unit": units[not_missing]}).drop_duplicates()["cell"]
+        counts = np.bincount(policies, minlength=len(used_codes))
+    min_rows = MIN_ROWS
+    if len(used_codes) > MAX_CELLS:
+        min_rows = max(min_rows, int(np.sort(counts)[-MAX_CELLS]) + 1)
+    is_small = np.isin(np.arange(len(used_codes)), list(rare_classes(counts, min_rows)))
     if is_small.sum() < 2:
         is_small[:] = False
-    place = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
+    new_code = np.where(is_small, (~is_small).sum(), np.cumsum(~is_small) - 1)
     codes = np.full(n, np.nan)
-    codes[known] = place[code]
-    of_each = np.array(np.unravel_index(used[~is_small], shape, order="F"))
-    labels_by_attribute = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
-    labels = [" · ".join(each) for each in zip(*labels_by_attribute, strict=True)]
+    codes[not_missing] = new_code[code]
+    of_each = np.array(np.unravel_index(used_codes[~is_small], shape, order="F"))
+    labels_by_attribute = [
+        [group.names[k] for k in codes] for group, codes in zip(groups, of_each, strict=True)
+    ]
+    labels = [" · ".join(names) for names in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
-    places = pd.DataFrame(
+    table_of_cells = pd.DataFrame(
         {
             "sensitive": names[0],
             "other": CROSS.join(names[1:]),
-            "group": [" · ".join(each) for each in zip(*labels_by_attribute[1:], strict=True)],
+            "group": [" · ".join(names) for names in zip(*labels_by_attribute[1:], strict=True)],
             "band": labels_by_attribute[0],
             "middle": [
                 float(k) if first is None else float(np.sort(first[groups[0].codes == k]).mean())
@@ -139,16 +141,16 @@ def cells_of(
     note = ""
     if is_small.any():
         labels.append(OTHERS)
-        merged = pd.DataFrame(
-            {**places.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
+        merged_cells = pd.DataFrame(
+            {**table_of_cells.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
         )
-        places = pd.concat([places, merged], ignore_index=True)
+        table_of_cells = pd.concat([table_of_cells, merged_cells], ignore_index=True)
         note = (
             f"“{CROSS.join(names)}”: the {counted(int(is_small.sum()), 'smallest cell')}, with "
             f"{counted(int(is_small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A "
             f"cell has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
         )
-    return Cells(codes=codes, names=tuple(labels), places=places, note=note)
+    return Cells(codes=codes, names=tuple(labels), places=table_of_cells, note=note)
 
 
 #: Name of all sensitive columns together, on pages and in commands. In tables, this name is replaced by an
@@ -171,8 +173,8 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     products, attributes = {}, attributes_of(sensitive)
     if len(attributes) > _MAX_ATTRIBUTES:
         return {}
-    for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
-        columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
+    for (a, first), (b, other) in itertools.combinations(attributes.items(), 2):
+        columns = sensitive[[*first, *other]].to_numpy(dtype=float)[None]
         values, name = with_products(columns, alone=True)[0], f"{a}{CROSS}{b}"
         names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
         products[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
@@ -209,7 +211,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
     columns_present = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
-    columns = {str(each): str(each) for each in (*sensitive.columns, *crossings)}
+    columns = {str(column): str(column) for column in (*sensitive.columns, *crossings)}
     has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
     return columns | ({TOGETHER: ""} if crossings and has_all else {})
 

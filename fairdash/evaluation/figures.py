@@ -102,14 +102,14 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
-    several = len({column for _, column in cells if column}) > 1
+    has_several = len({column for _, column in cells if column}) > 1
     is_tested = any(not np.isnan(figures[figure]).all() for figure in ("edge", "p") if figure in figures)
     of_tests = ["edge", "p"] if is_tested else []
     for k, (measure, column) in enumerate(cells):
         kinds = ["value", "se"] if measure in ERRORS else ["value", "se", "floor", "floor_q95", *of_tests]
         if measure == VERDICT:
             kinds = ["p", "by", "value", "edge"] if is_tested else []
-        name = f"{measure}[{column}]" if several and column else measure
+        name = f"{measure}[{column}]" if has_several and column else measure
         for kind in (kind for kind in kinds if kind in figures):
             is_plain = kind == "value" and measure != VERDICT
             yield name if is_plain else f"{name}_{kind}", figures[kind][:, k]

@@ -85,16 +85,16 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     """Return each row's band of about equal exposure, with at least 20 rows; equal values share a band."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
-    cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
-    code = np.searchsorted(np.unique(cuts), x, side="left")
+    cut_points = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
+    code = np.searchsorted(np.unique(cut_points), x, side="left")
     # A band with too few rows is merged with the next band; the last band is merged with the band before it.
-    place, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
+    band_of_code, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
-        place[band:] = place[band] + (n_rows >= MIN_SHOWN)
+        band_of_code[band:] = band_of_code[band] + (n_rows >= MIN_SHOWN)
         n_rows = rows + (0 if n_rows >= MIN_SHOWN else n_rows)
     if n_rows < MIN_SHOWN:
-        place[place == place[-1]] = max(int(place[-1]) - 1, 0)
-    return np.unique(place[code], return_inverse=True)[1]
+        band_of_code[band_of_code == band_of_code[-1]] = max(int(band_of_code[-1]) - 1, 0)
+    return np.unique(band_of_code[code], return_inverse=True)[1]
 
 
 #: Powers of the Tweedie family, by the name of their deviance.

@@ -60,11 +60,11 @@ def quantile_profile(
         counts as one observation.
     """
     if groups is None:
-        fewest = min(len(split.test) for split in splits)
-        groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
+        min_rows = min(len(split.test) for split in splits)
+        groups = quantile_groups(s, _group_count(min_rows) if n_groups is None else n_groups)
     rows = _TestRows.of(groups, splits, weight, units)
     mean, influence = rows.averages(values)
-    errors, half = rows.errors(rows.products(influence, influence))
+    errors, half_widths = rows.errors(rows.products(influence, influence))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -75,8 +75,8 @@ def quantile_profile(
             "n": rows.sizes.mean(axis=0),
             "mean": mean,
             "error": errors,
-            "low": mean - half,
-            "high": mean + half,
+            "low": mean - half_widths,
+            "high": mean + half_widths,
         }
     )
 
@@ -110,8 +110,8 @@ def blended_profiles(
     aa, ab, bb = rows.products(a, a), rows.products(a, b), rows.products(b, b)
     share = shares[:, None]
     mean = (1 - share) * mean_low + share * mean_high
-    _, half = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
-    return mean, mean - half, mean + half
+    _, half_widths = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
+    return mean, mean - half_widths, mean + half_widths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class _TestRows:
     """
 
     groups: NDArray[np.intp]
-    each: NDArray[np.float64]
+    row_weight: NDArray[np.float64]
     cells: NDArray[np.intp]
     of_cells: NDArray[np.intp]
     splits: Sequence[Split]
@@ -152,13 +152,13 @@ class _TestRows:
         if units is not None:
             codes, cells = np.unique(units * n_groups + groups, return_inverse=True)
             of_cells = codes % n_groups
-        each = np.ones(len(groups)) if weight is None else weight
+        mass = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
         sizes = [np.bincount(groups[rows], minlength=n_groups) for rows in tests]
-        totals = [np.bincount(groups[rows], weights=each[rows], minlength=n_groups) for rows in tests]
+        totals = [np.bincount(groups[rows], weights=mass[rows], minlength=n_groups) for rows in tests]
         return cls(
             groups=groups,
-            each=each,
+            row_weight=mass,
             cells=cells,
             of_cells=of_cells,
             splits=splits,
@@ -170,7 +170,7 @@ class _TestRows:
         """Return group averages, (G,), as means over splits, and the influence of each row on them, (n,)."""
         means, influence = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            groups, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
+            groups, rows, mass = self.groups[split.test], values[j, split.test], self.row_weight[split.test]
             with np.errstate(invalid="ignore"):  # An average of no rows is NaN.
                 means[j] = np.bincount(groups, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
             influence[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
@@ -186,7 +186,7 @@ class _TestRows:
         """Return standard errors and half-widths of 95 % intervals, given squared influences (..., G)."""
         n_groups, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
+            counts[split.test] += self.row_weight[split.test] / self.totals[j, self.groups[split.test]]
         of_cells = np.bincount(self.cells, weights=counts)
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=n_groups)
         n_splits = (self.sizes > 0).sum(axis=0) ** 2
@@ -267,7 +267,7 @@ def transfers_by_group(
             (np.ones(len(rows)), mass[rows], mass[rows] * before[j][rows], mass[rows] * after[j][rows])
         ):
             sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(split_numbers)
-    n, heads, total_before, total_after = sums
+    n, exposure_sum, total_before, total_after = sums
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -275,11 +275,11 @@ def transfers_by_group(
             "s_low": by_group.min().to_numpy(),
             "s_high": by_group.max().to_numpy(),
             "n": n,
-            "heads": heads,
-            "before": total_before / heads,
-            "after": total_after / heads,
+            "heads": exposure_sum,
+            "before": total_before / exposure_sum,
+            "after": total_after / exposure_sum,
             "total": total_after - total_before,
-            "per_head": (total_after - total_before) / heads,
+            "per_head": (total_after - total_before) / exposure_sum,
         }
     )
 
@@ -289,24 +289,24 @@ def merged_groups(
     parts: Sequence[NDArray[np.int64]],
     *,
     n_groups: int,
-    fewest: int = ROWS_PER_GROUP,
+    min_rows: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups, merging neighbours until each group has at least `fewest` rows in every part.
+    """Return quantile groups, merging neighbours until each group has at least `min_rows` rows in every part.
 
     If a part is too small for two groups, all rows form one group.
     """
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
     rows = np.array([np.bincount(groups[part], minlength=count) for part in parts]).min(axis=0)
-    joined, number, gathered = np.empty(count, dtype=np.intp), 0, 0
+    group_of_part, number, gathered = np.empty(count, dtype=np.intp), 0, 0
     for group in range(count):
-        joined[group] = number
+        group_of_part[group] = number
         gathered += rows[group]
-        if gathered >= fewest:
+        if gathered >= min_rows:
             number, gathered = number + 1, 0
     # The remaining rows are part of the last complete group.
-    joined = np.minimum(joined, max(number - 1, 0))
-    return joined[groups]
+    group_of_part = np.minimum(group_of_part, max(number - 1, 0))
+    return group_of_part[groups]
 
 
 THIRDS = ("low", "middle", "high")

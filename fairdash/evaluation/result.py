@@ -46,7 +46,7 @@ class Gain:
 
 def gain_over_mean(
     target: NDArray[np.float64],
-    predictions: Mapping[int, NDArray[np.float64]],
+    price: Mapping[int, NDArray[np.float64]],
     splits: Sequence[Split],
     *,
     loss: Loss,
@@ -57,7 +57,7 @@ def gain_over_mean(
     Parameters
     ----------
     target : (n,) array
-    predictions
+    price
         Predictions (n,) of the model of each split, by the number of the split.
     splits
         All splits of the run.
@@ -74,10 +74,10 @@ def gain_over_mean(
 
     mass = np.ones(len(target)) if weight is None else weight
     gains, errors = [], []
-    for j, y_pred in predictions.items():
+    for j, y_pred in price.items():
         rows, train = splits[j].test, splits[j].train
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
-        of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
+        of_model, of_mean = (loss.deviances(target[rows], price[rows]) for price in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
         if base == 0:  # If the target is constant, the average predicts perfectly, so no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
@@ -87,7 +87,7 @@ def gain_over_mean(
         errors.append(np.sqrt(np.sum((share * (difference - gains[-1])) ** 2)))
     gain, error = float(np.mean(gains)), float(np.sqrt(np.mean(np.square(errors)) / len(gains)))
     if len(gains) > 1:
-        first = splits[next(iter(predictions))]
+        first = splits[next(iter(price))]
         over_splits = corrected_standard_error(
             float(np.var(gains, ddof=1)),
             n_splits=len(gains),
@@ -235,16 +235,16 @@ class ReferenceResult:
         return wide(self.figures)
 
 
-def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
+def gain_of_standard(dataset: Dataset, models: TrainedModels, loss: Loss) -> Gain | None:
     """Return the gain of the standard models, without diverged models; None if all of them diverged."""
-    members = trained.members
+    members = models.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):
         return None
     return gain_over_mean(
         dataset.target.to_numpy(dtype=float),
-        {int(members["split"].iloc[k]): trained.predictions[k] for k in standard},
-        trained.splits,
+        {int(members["split"].iloc[k]): models.predictions[k] for k in standard},
+        models.splits,
         loss=loss,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
     )

@@ -62,18 +62,18 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
         blends are evenly spaced on a logarithmic scale, or on a linear scale between 0 and the first trained
         weight.
     """
-    trained = sorted({0.0, *lams})
+    trained_lams = sorted({0.0, *lams})
     if between is None:
-        default = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
+        default = int(np.clip(MAX_STOPS // max(len(trained_lams) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else default
     points = []
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         points.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
             points.append(ModelKey(method, _rounded_lam(lam, low, high), low=low, high=high, share=share))
-    return (*points, ModelKey(method, trained[-1]))
+    return (*points, ModelKey(method, trained_lams[-1]))
 
 
 @lru_cache(maxsize=32)
@@ -141,7 +141,7 @@ def assess_curve(
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    trained, cells, values = untidy(frame)
+    rows_by_model, cells, values = untidy(frame)
     is_verdict = np.array([measure == VERDICT for measure, _ in cells])
     is_tested = not np.isnan(values[:, is_verdict, P]).all()
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
@@ -152,23 +152,23 @@ def assess_curve(
         stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
-            of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
-            lams = of_split.loc[of_split["method"] == method, "lam"]
-            way = pd.DataFrame(curve_points(method, lams.tolist()))
-            place = _rows_by_lam(of_split, method, j)
-            way = way[way["low"].isin(place) & way["high"].isin(place)]
-            share = way["share"].to_numpy()
+            rows_of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+            lams = rows_of_split.loc[rows_of_split["method"] == method, "lam"]
+            points = pd.DataFrame(curve_points(method, lams.tolist()))
+            row_by_lam = _rows_by_lam(rows_of_split, method, j)
+            points = points[points["low"].isin(row_by_lam) & points["high"].isin(row_by_lam)]
+            share = points["share"].to_numpy()
             is_blend = share > 0
-            blends = way[is_blend]
-            low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
+            blends = points[is_blend]
+            low, high = ([row_by_lam[lam] for lam in blends[end]] for end in ("low", "high"))
             blended: Any = _Blends(predictions, low, high, share[is_blend])
-            verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
+            verdicts.read(blended, blends["lam"].tolist(), j, row_by_lam[min(row_by_lam)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                rows_of_part = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows_of_part = rows_by_model[(rows_by_model["split"] == j) & (rows_by_model["part"] == part)]
                 rows = _rows_by_lam(rows_of_part, method, j)
-                at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
+                at_low, at_high = (values[[rows[lam] for lam in points[end]]] for end in ("low", "high"))
                 results = at_low.copy()
                 results[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[
                     :, :, _INTERPOLATED
@@ -178,7 +178,7 @@ def assess_curve(
                     results[is_blend, :, VALUE] = of_blends[:, :, VALUE]
                     results[is_blend, :, P:] = np.nan
                     results[np.outer(is_blend, is_verdict)] = np.nan
-                stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
+                stops.append(points.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
                 figures.append(results)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
@@ -187,10 +187,10 @@ def assess_curve(
         return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
-        way: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
+        path_table: pd.DataFrame = run_step(methods[k], partial(path_of_method, k, methods[k]))["way"]
         if progress is not None:
             progress((k + 1) / len(methods))
-        return way
+        return path_table
 
     tables = independent(run_step, {method: partial(step, k) for k, method in enumerate(methods)})
     if not tables:
@@ -252,8 +252,8 @@ class _BlendVerdicts:
         """Write the verdicts, over all added splits, into the results (K, M, F) of the method's curve."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
-            at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
-            values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
+            stop_rows = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
+            values[stop_rows[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
 
 
 def curve_predictions(
@@ -262,9 +262,9 @@ def curve_predictions(
     """Return a point's predictions (n,) by split, without splits in which one of its models diverged."""
     predictions_by_split = {}
     for split in np.unique(members["split"]):
-        place = _rows_by_lam(members, point.method, split)
-        if point.low in place and point.high in place:
-            low, high = predictions[place[point.low]], predictions[place[point.high]]
+        row_by_lam = _rows_by_lam(members, point.method, split)
+        if point.low in row_by_lam and point.high in row_by_lam:
+            low, high = predictions[row_by_lam[point.low]], predictions[row_by_lam[point.high]]
             predictions_by_split[int(split)] = blend(low, high, point.share) if point.share else low
     return predictions_by_split
 
@@ -275,10 +275,10 @@ def _rows_by_lam(members: pd.DataFrame, method: str, split: int) -> dict[float, 
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     is_usable = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     of_method, standard = is_usable & (names == method), rows[is_usable & (names == STANDARD)]
-    places = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
+    row_by_lam = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
     if len(standard):
-        places[0.0] = int(standard[0])
-    return places
+        row_by_lam[0.0] = int(standard[0])
+    return row_by_lam
 
 
 Choice = tuple[ModelKey, bool]
@@ -328,13 +328,13 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     return _choice_at(usable, best, reached=True)
 
 
-def _best_point(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit, or else the point nearest the limit."""
+def _best_point(limited: pd.DataFrame, key: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the smallest `key` within the limit, or else the point nearest the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
-    within = wanted[is_within]
-    return _choice_at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
+    key_within = key[is_within]
+    return _choice_at(key_within, int(key_within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
 def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
@@ -347,8 +347,8 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     The trade-off curve of every method starts with the standard model. The result contains this model only
     once, from `standard_of`.
     """
-    trained = paths[paths["share"] == 0]
-    return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
+    model_rows = paths[paths["share"] == 0]
+    return model_rows[(model_rows["lam"] > 0) | (model_rows["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
@@ -366,8 +366,8 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
-    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    dominated = (no_worse & better).any(axis=0)
+    is_better = (points[:, None, :] < points[None, :, :]).any(axis=2)
+    dominated = (no_worse & is_better).any(axis=0)
     efficient: NDArray[np.bool_] = ~dominated & np.isfinite(points).all(axis=1)
     return efficient
 

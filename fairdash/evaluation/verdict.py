@@ -27,9 +27,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.classical import Z
-from fairdash.dependence.grouping import Blocks, by_rank
+from fairdash.dependence.grouping import Blocks, exchange_by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
-from fairdash.dependence.omnibus import least_p
+from fairdash.dependence.omnibus import combined_p_values
 from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
 #: Columns of a row's results that contain the fields of :class:`Verdict`.
@@ -71,16 +71,16 @@ def part_permutations(
     if groups is not None:
         blocks = Blocks.of(groups, s)
         for b, rng in enumerate(generators):
-            permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
+            permutations[b] = exchange_by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
     # The permutations equal those of by_rank. Marking positions in the whole table avoids a sort for each
     # permutation.
-    place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
-    place[np.argsort(s, kind="stable")] = np.arange(len(s))
+    rank, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
+    rank[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
     for b, rng in enumerate(generators):
         marked.fill(-1)
-        marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
+        marked[rank[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
         permutations[b, marked[marked >= 0]] = by_s
     return permutations
 
@@ -120,27 +120,30 @@ def add_verdicts(
     edge and p are each the larger of two values; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged
     models are omitted from the means. Without permutations, edge and p are NaN.
     """
-    place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
+    row = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
-    for at in map(np.asarray, groups):
-        of_mean = models.iloc[at]
+    for group_rows in map(np.asarray, groups):
+        of_mean = models.iloc[group_rows]
         keys = list(zip(of_mean["split"], of_mean["part"], strict=True))
         usable = np.flatnonzero(
             [key in nulls and not diverged for key, diverged in zip(keys, of_mean["diverged"], strict=True)]
         )
-        members = [(place[at[i]], keys[i]) for i in usable]
+        members = [(row[group_rows[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
             # If a column is constant in a part, dependence on it is undefined in this part.
             null_values = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
             if not null_values:
                 continue
             if cell[0] == VERDICT:
-                values[at[:, None], m, VERDICT_AT] = verdict_on(null_values)
+                values[group_rows[:, None], m, VERDICT_AT] = verdict_on(null_values)
                 continue
-            permuted, value = np.mean(null_values, axis=0), float(np.nanmean(values[at[usable], m, VALUE]))
+            permuted, value = (
+                np.mean(null_values, axis=0),
+                float(np.nanmean(values[group_rows[usable], m, VALUE])),
+            )
             if cell in signed:
                 value, permuted = abs(value), np.abs(permuted)
-            values[at[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)
+            values[group_rows[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)
 
 
 def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
@@ -180,11 +183,11 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
     """
     means = np.mean(values, axis=0)
-    tested = [least_p(way) for way in means]
-    way = int(np.argmax([p_value for p_value, _ in tested]))
-    p_value, p_values = tested[way]
+    tested = [combined_p_values(means_of_way) for means_of_way in means]
+    best_index = int(np.argmax([p_value for p_value, _ in tested]))
+    p_value, p_values = tested[best_index]
     by = int(np.argmin(p_values))
-    value = float(means[way, by, 0])
+    value = float(means[best_index, by, 0])
     edge, _ = edge_and_p(abs(value), np.abs(means[:, by, 1:]))
     return Verdict(p_value, by, value, edge)
 
@@ -212,13 +215,13 @@ def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     """
     columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
     value, se, floor, edge = (np.nan_to_num(column) for column in columns)
-    trained = np.flatnonzero(path["share"] == 0)
-    marked, last = np.zeros(len(path), dtype=bool), trained[0]
+    model_indices = np.flatnonzero(path["share"] == 0)
+    marked, last = np.zeros(len(path), dtype=bool), model_indices[0]
     marked[last] = True
-    for before, k in itertools.pairwise(trained):
+    for previous, k in itertools.pairwise(model_indices):
         margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
         if value[last] - value[k] > margin:
-            marked[before:k] = marked[before]
+            marked[previous:k] = marked[previous]
             marked[k], last = True, k
     return marked
 

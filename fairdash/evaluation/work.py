@@ -20,7 +20,7 @@ from fairdash.training.pilot import seconds_of_pilot
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
-from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
+from fairdash.training.sweep import STANDARD, Sweep, trains_for_holdout
 
 #: Time on a normal core, divided by the time that :func:`fairdash.training.stack_trainer.seconds_of` returns.
 _SLOW_CORE_SHARE = 0.5
@@ -79,13 +79,13 @@ class Work:
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
-        judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
+        assess_seconds = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,
             "training": seconds,
             "beside": baseline_seconds * (not is_preview),
-            "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
+            "measuring": len(OBJECTIVES) * n_splits * (measured + assess_seconds),
         }
         if with_references:
             self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)
@@ -98,8 +98,8 @@ class Work:
     def done(self, part: str, share: float = 0.0) -> float:
         """Return the completed share of the total work, in [0, 1], if `share` of a step is completed."""
         parts = list(self._seconds)
-        before = sum(self._seconds[step] for step in parts[: parts.index(part)])
-        return (before + share * self._seconds[part]) / self.seconds
+        seconds_before = sum(self._seconds[step] for step in parts[: parts.index(part)])
+        return (seconds_before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
@@ -114,12 +114,12 @@ def slowness() -> float:
     )
 
     def seconds() -> float:
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         for _ in range(100):
             np.matmul(rows, weights, out=layer)
             np.tanh(layer, out=layer)
             np.exp(layer, out=layer)
-        return time.perf_counter() - started
+        return time.perf_counter() - start_time
 
     return min(seconds() for _ in range(5)) / _SECONDS_OF_A_LAYER
 
@@ -146,7 +146,7 @@ def work_of_plan(
         orders=orders * (1 + has_weight),
         pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,
-        confirms=trains_for_set_aside(plan, n) and not is_preview,
+        confirms=trains_for_holdout(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )

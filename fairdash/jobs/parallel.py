@@ -69,7 +69,7 @@ class StepProgress:
         self.share = 0.0
         make_parents(self._place)
 
-    def __call__(self, doing: str, fraction: float) -> None:
+    def __call__(self, message: str, fraction: float) -> None:
         """Report the progress of this step. Raise Cancelled on a request to stop."""
         if not self._replay.is_computing:
             return
@@ -78,7 +78,7 @@ class StepProgress:
         self.share = max(fraction - self._first, 0.0)
         if self._check():
             try:
-                self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
+                self._place.write_text(json.dumps([message, self.share]), encoding="utf-8")
             except OSError as error:
                 # The page then shows outdated progress, but no result is lost.
                 log.warning("progress could not be written: %s", error.strerror)
@@ -141,12 +141,12 @@ def compute_steps(
                 not_submitted = [name for name in names if name not in running.values()]
                 for name in not_submitted[: max(width() - len(running), 0)]:
                     running[pool.submit(step, str(folder), name)] = name
-                done: set[Future[tuple[str, float]]] = set()
-                while not done:
-                    done, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
+                finished: set[Future[tuple[str, float]]] = set()
+                while not finished:
+                    finished, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
                     activity, share = _progress(folder, running.values(), activity)
                     progress(activity, share + sum(each for _, each in replay.index.values()))
-                for future in done:
+                for future in finished:
                     name = running.pop(future)
                     replay.record(name, *future.result())
                     on_result(replay, name)
@@ -230,15 +230,15 @@ class QueueExecutor(Executor):
 
     Parameters
     ----------
-    place
+    job_path
         Path of the job in the home folder, ``"<folder>/<id>"``. The path of the home folder may differ
         between machines.
     owner
         Owner of the job.
     """
 
-    def __init__(self, place: str, *, owner: str) -> None:
-        self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
+    def __init__(self, job_path: str, *, owner: str) -> None:
+        self._place, self._owner, self._job = job_path, owner, job_path.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
         threading.Thread(target=self._poll_results, daemon=True).start()
@@ -254,17 +254,17 @@ class QueueExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (no waiting)
         """Remove the job's steps from the queue."""
         self._is_over.set()
-        queue.retry_until_available(lambda: queue.forget_steps(self._job))
+        queue.retry_until_available(lambda: queue.delete_steps(self._job))
 
     def _poll_results(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):
                 if step.status not in queue.ACTIVE:
-                    settle(self._futures[step.workflow_id], step)
+                    set_future(self._futures[step.workflow_id], step)
 
 
-def settle(future: Future[Any], step: WorkflowStatus) -> None:
+def set_future(future: Future[Any], step: WorkflowStatus) -> None:
     """Set a future to the result of a step, or to its error."""
     if step.output is None:
         # The step was removed from the queue, or its workers have died too often.
@@ -274,7 +274,7 @@ def settle(future: Future[Any], step: WorkflowStatus) -> None:
     if digest:
         future.set_result((digest, share))
     else:
-        error = RunError(*(from_plain(Problem, each) for each in problems)) if problems else Cancelled()
+        error = RunError(*(from_plain(Problem, problem) for problem in problems)) if problems else Cancelled()
         future.set_exception(error)
 
 
@@ -300,14 +300,14 @@ class StepPool:
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
-                pool = self._pool_for(folder)
+                executor = self._pool_for(folder)
                 try:
-                    return [*pool.submit(self._step, str(folder), name).result(), []]
+                    return [*executor.submit(self._step, str(folder), name).result(), []]
                 except BrokenExecutor:
                     if is_stop_requested(folder.parent) or not folder.is_dir():
                         raise Cancelled from None
                     with self._lock:
-                        self._folder = None if self._pool is pool else self._folder
+                        self._folder = None if self._pool is executor else self._folder
             raise RunError.of(
                 "The processes of a machine were stopped repeatedly", "Give the machine more memory."
             )
@@ -318,11 +318,11 @@ class StepPool:
         except Exception as error:
             # Errors in this process reach no caller, so the result reports them.
             log.error("a step of %s: %s", place, trace_of(error))
-            what = f"a step of this job has failed ({type(error).__name__})"
+            problem = f"a step of this job has failed ({type(error).__name__})"
             problems = [
-                Problem(what=what, hint="The log of the worker that computed the step gives the reason.")
+                Problem(what=problem, hint="The log of the worker that computed the step gives the reason.")
             ]
-        return ["", 0.0, [to_plain(each) for each in problems]]
+        return ["", 0.0, [to_plain(problem) for problem in problems]]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:
         with self._lock:

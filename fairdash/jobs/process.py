@@ -15,12 +15,12 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
     The process continues when the browser, the tab or the app is closed. `argument` must be created by
     fairdash (hex digits), and must never be user input.
     """
-    with log.open("ab") as out:
+    with log.open("ab") as log_file:
         process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
             [sys.executable, "-m", module, argument],
             stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
+            stdout=log_file,
+            stderr=log_file,
             env=environment(),
             start_new_session=True,
         )

@@ -140,19 +140,19 @@ def submit(
     Parameters
     ----------
     place
-        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
+        Path of the job, ``"<folder>/<id>"``, as in :func:`fairdash.cli.worker.run_job`.
     queue_name
         One of QUEUES. The caller must call :func:`ensure_worker`.
     owner
         Owner of the job.
     part
-        Part of the job to run, as in :func:`fairdash.cli.worker.carry_out`.
+        Part of the job to run, as in :func:`fairdash.cli.worker.run_job`.
     id
         Id in the queue; by default the id in `place`.
     again
         True to add the job even if its state is AT_WORK, because no process runs it any more.
     """
-    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
+    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, run_again=again)
 
 
 def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
@@ -161,17 +161,17 @@ def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
 
 
 def _submit(
-    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, again: bool = False
+    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, run_again: bool = False
 ) -> None:
     from dbos import EnqueueOptions
 
     workflows = _workflows(workflow_ids=[id])
-    if again or not any(each.status in ACTIVE for each in workflows):
+    if run_again or not any(flow.status in ACTIVE for flow in workflows):
         options = EnqueueOptions(
             workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
         with errors_in_words():
-            client().delete_workflows([each.workflow_id for each in workflows])
+            client().delete_workflows([flow.workflow_id for flow in workflows])
             client().enqueue(options, *arguments)
 
 
@@ -181,7 +181,7 @@ def state_of(id: str) -> QueueState | None:
         waiting_jobs = sorted(active(job.queue_name), key=_queue_order) if job.status == WAITING else []
         return QueueState(
             job.status,
-            tuple(each.workflow_id for each in waiting_jobs if _queue_order(each) < _queue_order(job)),
+            tuple(other.workflow_id for other in waiting_jobs if _queue_order(other) < _queue_order(job)),
         )
     return None
 
@@ -196,11 +196,11 @@ def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
     return _workflows(workflow_ids=list(ids), load_output=True) if ids else []
 
 
-def forget_steps(job: str) -> None:
+def delete_steps(job: str) -> None:
     """Remove a job's steps from the queue."""
-    ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
+    ids = [flow.workflow_id for flow in _workflows(workflow_id_prefix=f"{job}-step-")]
     cancel(ids)
-    forget(ids)
+    delete_jobs(ids)
 
 
 def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
@@ -209,35 +209,35 @@ def _queue_order(workflow: WorkflowStatus) -> tuple[bool, int, str]:
 
 def time_of_attempt(id: str) -> int | None:
     """Return the time of the last attempt to run a job, in ms since the epoch, to identify the attempt."""
-    return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
+    return next((flow.dequeued_at for flow in _workflows(workflow_ids=[id])), None)
 
 
 def cancel_attempt(id: str, *, begun: int | None) -> None:
     """Cancel the attempt that began at the time `begun`, unless the job has been resumed since."""
-    if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
+    if any(flow.status == AT_WORK and flow.dequeued_at == begun for flow in _workflows(workflow_ids=[id])):
         with errors_in_words():
             client().cancel_workflows([id])
 
 
 def cancel(ids: Collection[str]) -> None:
     """Prevent further steps of these jobs from starting. Ended jobs keep their state."""
-    if known := _known(ids):
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
-            client().cancel_workflows(known)
+            client().cancel_workflows(known_ids)
 
 
-def forget(ids: Collection[str]) -> None:
+def delete_jobs(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
-    if known := _known(ids):
+    if known_ids := _known_workflows(ids):
         with errors_in_words():
-            client().delete_workflows(known)
+            client().delete_workflows(known_ids)
 
 
-def retry_until_available(ask: Callable[[], Answer]) -> Answer:
+def retry_until_available(query: Callable[[], Answer]) -> Answer:
     """Repeat a database call until the database responds, so that a worker's job survives an outage."""
     while True:
         try:
-            return ask()
+            return query()
         except UnavailableError as error:
             log.warning("%s", error)
             time.sleep(SECONDS_BETWEEN_TRIES)
@@ -284,8 +284,8 @@ def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatu
         return client().list_workflows(**which, load_input=False, load_output=load_output)
 
 
-def _known(ids: Collection[str]) -> list[str]:
-    return [each.workflow_id for each in _workflows(workflow_ids=list(ids))] if ids else []
+def _known_workflows(ids: Collection[str]) -> list[str]:
+    return [flow.workflow_id for flow in _workflows(workflow_ids=list(ids))] if ids else []
 
 
 @contextmanager
@@ -355,13 +355,13 @@ def n_processes() -> int:
     """Return the number of processes of live workers for steps, if all machines have equally many cores."""
     from sqlalchemy import text
 
-    def ask() -> int:
+    def count_processes() -> int:
         with errors_in_words(), _database(database_url()).begin() as database:
             return int(
                 database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
             )
 
-    return max(retry_until_available(ask), 1) * n_cores()
+    return max(retry_until_available(count_processes), 1) * n_cores()
 
 
 def requeue_jobs_of_dead_workers(queue_name: str) -> int:
@@ -377,7 +377,7 @@ def requeue_jobs_of_dead_workers(queue_name: str) -> int:
     n_returned = 0
     for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
         abandoned = [
-            each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
+            flow.workflow_id for flow in active(name) if flow.status == AT_WORK and flow.executor_id in dead
         ]
         if abandoned:
             with errors_in_words():

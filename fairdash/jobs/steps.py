@@ -155,7 +155,7 @@ class Branch(Generic[T]):
 def gather(*branches: Branch[Any]) -> list[Any]:
     """Evaluate branches in this order and return their results, or raise MissingSteps for all of them."""
     results, missing = [], dict[str, None]()
-    for branch in [each for each in branches if each.holds_target] or branches:
+    for branch in [candidate for candidate in branches if candidate.holds_target] or branches:
         try:
             results.append(branch.result())
         except MissingSteps as error:
@@ -165,7 +165,7 @@ def gather(*branches: Branch[Any]) -> list[Any]:
     return results
 
 
-def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
+def memoised(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
     """Return the object cached under this name for this part of the job, or create it.
 
     For each name, only the object of the most recent part stays in memory for later runs of the program.
@@ -255,7 +255,7 @@ class Replay(Checkpoints):
         #: Name of the step to compute, or "" for none.
         self.target = ""
         self.is_computing = False
-        #: Map of names to a part of the job and the object that :func:`reused` has created for this part.
+        #: Map of names to a part of the job and the object of :func:`memoised` for this part.
         self.made: dict[str, tuple[str, Any]] = {}
         #: Map of the first parts of a branch's steps to the missing steps for which the branch waits.
         self.missing: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -330,7 +330,7 @@ def load(folder: Path, digest: str) -> dict[str, bytes]:
     return unpack(content)
 
 
-def to_files(found: Found) -> dict[str, bytes]:
+def to_files(values: Found) -> dict[str, bytes]:
     """Convert frames to Parquet, arrays to safetensors, and the rest of a result to JSON.
 
     Raises
@@ -341,9 +341,9 @@ def to_files(found: Found) -> dict[str, bytes]:
     from safetensors import SafetensorError
     from safetensors.numpy import save
 
-    frames = {name: value for name, value in found.items() if isinstance(value, pd.DataFrame)}
-    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in found.items() if name not in frames and name not in arrays}
+    frames = {name: value for name, value in values.items() if isinstance(value, pd.DataFrame)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if name not in frames and name not in arrays}
     try:
         files = {f"{name}{_FRAME}": frame.to_parquet() for name, frame in frames.items()}
         files[_PLAIN] = json.dumps(plain).encode()
@@ -364,19 +364,19 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Read a result written by :func:`to_files`. Tuples become lists."""
     from safetensors.numpy import load
 
-    found: dict[str, Any] = json.loads(files[_PLAIN])
+    values: dict[str, Any] = json.loads(files[_PLAIN])
     for name, content in files.items():
         if name.endswith(_FRAME):
-            found[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
+            values[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
     if _ARRAYS in files:
-        found |= load(files[_ARRAYS])
-    return found
+        values |= load(files[_ARRAYS])
+    return values
 
 
 def _is_same(a: Any, b: Any) -> bool:
     """Return whether two arrays have the same bits. Blocks are compared to save memory."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    one, other = a.reshape(-1), b.reshape(-1)
+    first, other = a.reshape(-1), b.reshape(-1)
     blocks = (slice(k, k + _BLOCK) for k in range(0, a.size, _BLOCK))
-    return all(one[block].tobytes() == other[block].tobytes() for block in blocks)
+    return all(first[block].tobytes() == other[block].tobytes() for block in blocks)

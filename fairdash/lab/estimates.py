@@ -40,7 +40,7 @@ class Progress:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
-def studied(*, quick: bool | None = None) -> tuple[str, ...]:
+def continuous_measures(*, quick: bool | None = None) -> tuple[str, ...]:
     """Return the ids of measures for continuous variables; `quick` selects only quick (or only slow) ones.
 
     Measures that pages show only on request are excluded.
@@ -54,7 +54,7 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 def coefficients() -> tuple[str, ...]:
     """Return the ids of measures with values between 0 and 1, which can share an axis with HGR."""
-    return tuple(id for id in studied() if REGISTRY[id].upper == 1)
+    return tuple(id for id in continuous_measures() if REGISTRY[id].upper == 1)
 
 
 def target_of(id: str) -> str | None:
@@ -111,7 +111,7 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
     return ranks.astype(np.float64), v
 
 
-def described(id: str, evaluation: str) -> str:
+def progress_label(id: str, evaluation: str) -> str:
     """Return a label for a progress bar, such as "Distance correlation" or "… (RDC), as published"."""
     measure = REGISTRY[id]
     if evaluation == OURS:
@@ -135,7 +135,7 @@ def measure_pairs(
     if published:
         jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
-    done = np.append(0.0, np.cumsum(cost)) / cost.sum()
+    share_done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PAIRS_PER_CALL
         parts: list[dict[str, Array]] = []
@@ -145,15 +145,15 @@ def measure_pairs(
             ids_together = ("chi2_nn", "mi_mine") if has_both and id == "chi2_nn" else (id,)
             parts.append(
                 {
-                    one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
-                    for one in ids_together
+                    name: values_of(name, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                    for name in ids_together
                 }
             )
             share = min((start + size) / len(u), 1.0)
             if share < 1:
-                yield done[j] + share * (done[j + 1] - done[j]), id, evaluation, None
-        for one in parts[0]:
-            yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
+                yield share_done[j] + share * (share_done[j + 1] - share_done[j]), id, evaluation, None
+        for name in parts[0]:
+            yield share_done[j + 1], name, evaluation, np.concatenate([part[name] for part in parts])
 
 
 def measures_of_pairs(
@@ -169,7 +169,7 @@ def measures_of_pairs(
         if values is not None:
             estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
         if estimates:
-            yield fraction, described(id, evaluation), pd.concat(estimates, ignore_index=True)
+            yield fraction, progress_label(id, evaluation), pd.concat(estimates, ignore_index=True)
 
 
 COLUMNS = ["id", "value", "floor", "floor_q95", "published"]
@@ -202,11 +202,13 @@ def scene_estimates(
         estimator after V is permuted (of the absolute value, if the estimator has a sign); and ``published``,
         the value of the estimator as published, which is missing if fairdash uses this form.
     """
-    chosen = studied(quick=True) if ids is None else ids
-    known = dict(floors or {})
-    known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
+    chosen = continuous_measures(quick=True) if ids is None else ids
+    floors_by_id = dict(floors or {})
+    floors_by_id |= floors_of(
+        scene, [id for id in chosen if id not in floors_by_id], n_permutations=n_permutations
+    )
     results = along_noise(scene, chosen, [scene.noise])
-    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in results.items()]
+    rows = [(id, value[0], *floors_by_id[id], published[0]) for id, (value, published) in results.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -258,7 +260,7 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
         Progress with two tables: ``readings`` is like :func:`scene_estimates`, ``curves`` like
         :func:`learned_curves`.
     """
-    ids = studied(quick=False)
+    ids = continuous_measures(quick=False)
     rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]
     curves = [learned_curves(scene, [])]
     for k, id in enumerate(ids):
@@ -270,8 +272,8 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
 
 def _tables(rows: list[pd.DataFrame], curves: list[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
-        "readings": pd.concat([one for one in rows if len(one)] or rows, ignore_index=True),
-        "curves": pd.concat([one for one in curves if len(one)] or curves, ignore_index=True),
+        "readings": pd.concat([table for table in rows if len(table)] or rows, ignore_index=True),
+        "curves": pd.concat([table for table in curves if len(table)] or curves, ignore_index=True),
     }
 
 

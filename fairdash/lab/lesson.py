@@ -170,7 +170,7 @@ def curve_sentence(points: Points) -> str:
     pearson, hgr = dials(points)
     euros = dict(points)
     prices = " and ".join(
-        f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
+        f"{name} pays {MIDDLE + UNIT * euros[_position_of_age(age)]:.0f} €" for name, age in PEOPLE.items()
     )
     values = (
         f"**Pearson's correlation of age and price is {signed(pearson)}, and HGR is {hgr:.2f}.** {prices}. "
@@ -191,27 +191,27 @@ def curve_sentence(points: Points) -> str:
     )
 
 
-def _place(age: float) -> float:
+def _position_of_age(age: float) -> float:
     """Return the value of u that stands for an age."""
     return (age - 40) / 2
 
 
-def straightened(points: Points, share: float) -> tuple[Array, Array]:
+def straightening_rows(points: Points, share: float) -> tuple[Array, Array]:
     """Return standardised rows (x, y) on the way from (u, v), at share 0, to (f(u), g(v)), at share 1.
 
     The first rows belong to the two people in :data:`PEOPLE`: for each person, the row with the nearest age.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
-    people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
+    people = [int(np.argmin(np.abs(rows - _position_of_age(age)))) for age in PEOPLE.values()]
     order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
     u, v = rows[order], prices[order]
     truth = best_pair(points)
-    ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
-    moved = (
-        (1 - share) * _standardised(begin) + share * _standardised(end)
-        for begin, end in zip((u, v), ends, strict=True)
+    exact_values = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
+    straight_pair = (
+        (1 - share) * _standardised(start_value) + share * _standardised(end)
+        for start_value, end in zip((u, v), exact_values, strict=True)
     )
-    x, y = map(_standardised, moved)
+    x, y = map(_standardised, straight_pair)
     return x, y
 
 
@@ -222,7 +222,7 @@ def best_pair(points: Points) -> Truth:
 
 def straight_sentence(points: Points, share: float) -> str:
     """State the slope of the regression line through the rows and its meaning, in Markdown."""
-    x, y = straightened(points, share)
+    x, y = straightening_rows(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
@@ -389,7 +389,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
             f"€, {share} % of the error of predicting the average for everyone. Move λ."
         )
-    moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    changes = [_price(objective, lam, person) - _price(objective, 0.0, person) for person in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     is_detected = point["hgr"] > payers_floor(objective)
     side = (
@@ -400,20 +400,20 @@ def payers_sentence(objective: str, lam: float) -> str:
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
-        f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
-        f"On average Ada is now charged {_mischarge(errors[0])}, and Ben is charged {_mischarge(errors[1])}. "
-        f"HGR {hgr} is {side}."
+        f"**At λ = {lam:g} {ada} pays {_change_text(changes[0])} and {ben} {_change_text(changes[1])}; "
+        f"{error}.** On average Ada is now charged {_error_text(errors[0])}, and Ben is charged "
+        f"{_error_text(errors[1])}. HGR {hgr} is {side}."
     )
 
 
-def _price(objective: str, lam: float, who: int) -> float:
-    age = list(PEOPLE.values())[who]
+def _price(objective: str, lam: float, person: int) -> float:
+    age = list(PEOPLE.values())[person]
     return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
 
 
-def _change(euros: float) -> str:
+def _change_text(euros: float) -> str:
     return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
 
 
-def _mischarge(euros: float) -> str:
+def _error_text(euros: float) -> str:
     return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

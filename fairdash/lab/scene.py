@@ -109,21 +109,21 @@ class Scene:
     @property
     def shape(self) -> Pattern:
         """Pattern that, without ties in U, gives V the same distribution as the named pattern with ties."""
-        named = self.named
+        pattern_id = self.named
         if self.ties == 0:
-            return named
+            return pattern_id
         return Pattern(
-            id=named.id,
-            title=named.title,
-            formula=named.formula,
-            kind=named.kind,
-            function=lambda u: named(self._tied(u)),
+            id=pattern_id.id,
+            title=pattern_id.title,
+            formula=pattern_id.formula,
+            kind=pattern_id.kind,
+            function=lambda u: pattern_id(self._tied(u)),
         )
 
     def _tied(self, u: Array) -> Array:
         """Map the middle share `ties` of [−10, 10] to 0, and stretch the rest over the whole range."""
-        beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
-        return np.sign(u) * beyond
+        distance = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
+        return np.sign(u) * distance
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
         """Draw samples of U and V, (repeats, n) each.

@@ -137,7 +137,7 @@ def _of_values(w: Array) -> tuple[float, float]:
 
 def exact_curves(rhos: Array) -> pd.DataFrame:
     """Return the columns ``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats and ``mi_bits``."""
-    rows = [(rho, one.hgr**2, one.chi2, one.mi) for rho in rhos.tolist() for one in [gaussian(rho)]]
+    rows = [(rho, law.hgr**2, law.chi2, law.mi) for rho in rhos.tolist() for law in [gaussian(rho)]]
     frame = pd.DataFrame(rows, columns=["rho", "hgr2", "chi2", "mi"])
     return frame.assign(mi_bits=frame["mi"] / np.log(2))
 

@@ -130,7 +130,9 @@ def origin_of(source: DatasetSource) -> dict[str, Any]:
     return {"dataset": source.dataset, "options": dict(source.options)}
 
 
-def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str) -> UploadSource:
+def store_priced_table(
+    run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str
+) -> UploadSource:
     """Store a table with prices for an audit, and the recipe with the roles of its columns.
 
     Parameters
@@ -157,7 +159,7 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     run.check_data(dataset)
     positions = price.index.to_numpy(dtype=np.intp)
     table = dataset.table().iloc[positions].reset_index(drop=True)
-    name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)
+    name = next(column for column in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if column not in table)
     table[name] = price.to_numpy()
     content = safe_csv(table)
     upload = keep_upload(content, name=f"{title}.csv", owner=owner)

@@ -226,11 +226,11 @@ def card_of_repair(
 
     figures_by_use = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
-        f"{name}, s {way}": float(each)
-        for way, row in figures_by_use.to_dict("index").items()
+        f"{name}, s {use_of_s}": float(each)
+        for use_of_s, row in figures_by_use.to_dict("index").items()
         for name, each in row.items()
     }
-    before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
+    value_before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
     features = [name for name in map(str, table.features) if name != table.columns.price]
     return {
         "fairdash_repair": _FORMAT,
@@ -250,7 +250,7 @@ def card_of_repair(
         },
         "figures": {
             "about": "Figures at full strength, on rows to which the repair was not fitted; HGR by splines",
-            "values": {"dependence before": before, **values},
+            "values": {"dependence before": value_before, **values},
         },
         "limits": [reach_in_words(figures), *_TEXTS["limits_of_repair"]],
     }
@@ -267,7 +267,7 @@ def _made_with(*packages: str) -> dict[str, str]:
     return {"fairdash": __version__, **{name: version(name) for name in packages}}
 
 
-def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
+def _about_data(dataset: Dataset, plan: Sweep, **counts: int) -> dict[str, Any]:
     return {
         "title": dataset.title,
         "description": dataset.description,
@@ -277,15 +277,15 @@ def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
         "notes": list(dataset.notes),
         "rows": dataset.n_rows,
         "fingerprint": dataset.fingerprint,
-        **more,
+        **counts,
         "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
     }
 
 
-def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **more: str) -> dict[str, Any]:
+def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **sections: str) -> dict[str, Any]:
     return {
         "about": _ABOUT_FIGURES,
-        **more,
+        **sections,
         "run": run,
         "splits": plan.n_splits,
         "split": plan.split,
@@ -299,17 +299,17 @@ def _text_of(card: Mapping[str, Any]) -> bytes:
 
 def _lines(sentences: Sequence[str], *, first: str) -> str:
     return "\n".join(
-        textwrap.fill(each, 100, initial_indent=first, subsequent_indent=" " * len(first))
-        for each in sentences
+        textwrap.fill(sentence, 100, initial_indent=first, subsequent_indent=" " * len(first))
+        for sentence in sentences
     )
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
     """State which models the results on the page describe."""
-    trained = sorted({0.0, *lams})
-    if lam in trained:
+    trained_lams = sorted({0.0, *lams})
+    if lam in trained_lams:
         return f"models trained at lambda = {lam:g}"
-    for low, high in itertools.pairwise(trained):
+    for low, high in itertools.pairwise(trained_lams):
         if low < lam < high:
             return (
                 f"a mixture of the models trained at lambda = {low:g} and {high:g}; this fit was trained at "

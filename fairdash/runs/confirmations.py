@@ -33,13 +33,13 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
-        confirmations = tuple(from_plain(Confirmation, each) for each in content["openings"])
+        confirmations = tuple(from_plain(Confirmation, record) for record in content["openings"])
     except FileNotFoundError:
         confirmations = ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
-        raise _not_believed() from error
+        raise _inconsistent_record() from error
     if sum(event.what == OPENED for event in read(run.folder).events) > len(confirmations):
-        raise _not_believed()
+        raise _inconsistent_record()
     return confirmations
 
 
@@ -64,26 +64,26 @@ def confirm_run(
         raise RunError.of(
             "This run is not finished", "Wait until it has finished. A preview can't confirm a choice."
         )
-    plan, aside = run.spec.plan, run.read_result().set_aside
-    if aside is None:
+    plan, holdout = run.spec.plan, run.read_result().set_aside
+    if holdout is None:
         raise RunError.of(
             "This run has set no rows aside to confirm a choice",
             "Train again and set a share of the rows aside.",
         )
     # The lock ensures that two simultaneous requests are recorded as two uses of the holdout rows.
     with FileLock(run.folder / _LOCK, is_singleton=False):
-        before = read_confirmations(run)
+        earlier_confirmations = read_confirmations(run)
         confirmation = confirm_point(
-            aside,
+            holdout,
             method=method,
             lam=lam,
             objective=plan.objective if objective is None else objective,
-            before=before,
+            before=earlier_confirmations,
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
         )
-        if confirmation not in before:
-            record = {"openings": [to_plain(each) for each in (*before, confirmation)]}
+        if confirmation not in earlier_confirmations:
+            record = {"openings": [to_plain(opening) for opening in (*earlier_confirmations, confirmation)]}
             write_sealed(run.folder / CONFIRMATIONS, record)
             note(
                 run.folder,
@@ -97,7 +97,7 @@ def confirm_run(
     return confirmation
 
 
-def _not_believed() -> RunError:
+def _inconsistent_record() -> RunError:
     return RunError.of(
         "The stored results of the rows set aside have been changed",
         "These rows can no longer confirm a choice. The other figures of the run are valid.",

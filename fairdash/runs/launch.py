@@ -52,8 +52,8 @@ def start_run(
         defaults=current_defaults(),
     )
     request = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
-    for again in itertools.count():
-        id = sha256(f"{request}\n{again}".encode())[:12]
+    for attempt in itertools.count():
+        id = sha256(f"{request}\n{attempt}".encode())[:12]
         try:
             run = Run.create(spec, id=id)
             if not run.status.is_over and not run.is_cancelled():
@@ -78,14 +78,14 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, own
     return enqueue(create_search(source, plan, owner=owner))
 
 
-def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
+def start_model(source: DatasetSource, plan: Sweep, **options: Any) -> ModelJob:
     """Queue a refit of a model on all rows, with parameters of :class:`fairdash.runs.models.ModelSpec`."""
-    return enqueue(create_model(source, plan, **asked))
+    return enqueue(create_model(source, plan, **options))
 
 
-def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
+def start_audit(source: DatasetSource, plan: AuditPlan, **options: Any) -> AuditJob:
     """Queue the audit of a price, with the parameters of :func:`fairdash.runs.audits.create_audit`."""
-    return enqueue(create_audit(source, plan, **asked))
+    return enqueue(create_audit(source, plan, **options))
 
 
 def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:
@@ -136,15 +136,15 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
         True to queue the job even if it is recorded as running in the queue. The caller must know that no
         process runs it.
     """
-    spec, place = job.spec, f"{job.folder_name}/{job.id}"
+    spec, path = job.spec, f"{job.folder_name}/{job.id}"
     preview_id = (
         job.preview_id
         if isinstance(job, Run) and spec.first is not None and not job.available_result
         else None
     )
-    queue.submit(place, queue_name=job.queue_name, owner=spec.owner, again=again)
+    queue.submit(path, queue_name=job.queue_name, owner=spec.owner, again=again)
     if preview_id is not None:
-        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
+        queue.submit(path, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=preview_id, again=again)
     # Only the process of the preview is started here. It starts the process of the run later, because two
     # processes that start at the same time would compete for the cores.
     queue.ensure_worker(job.queue_name if preview_id is None else queue.QUICK)

@@ -36,10 +36,10 @@ def model_card(card: Mapping[str, Any]) -> str:
         Card of a model (see :func:`fairdash.runs.bundle.card_of`), a tariff or a repaired price. Its
         ``governance`` contains the available answers to :data:`fairdash.auditing.filing.document.FIELDS`.
     """
-    known, answers = _known(card), card.get("governance", {})
+    sections, answers = _known(card), card.get("governance", {})
     lines = [f"# Model card: {escaped(card['data']['title'])}", ""]
     for heading, fields in HEADINGS.items():
-        lines += [f"## {heading}", "", *known[heading]]
+        lines += [f"## {heading}", "", *sections[heading]]
         for field in fields:
             text = answers.get(field)
             lines.append(f"- **Yours to write:** {FIELDS[field]}" if text is None else f"- {escaped(text)}")
@@ -91,6 +91,6 @@ def _listed(texts: list[Any]) -> list[str]:
 
 
 def _lines(texts: list[Any]) -> Iterator[str]:
-    for each in texts:
-        text = escaped(each)
+    for paragraph in texts:
+        text = escaped(paragraph)
         yield f"- {text if text.endswith('.') else text + '.'}"

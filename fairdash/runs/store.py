@@ -172,18 +172,18 @@ class Job(Generic[Spec]):
         If a job with this `id` exists, it is returned, so that simultaneous requests create only one job.
         """
         id = id or secrets.token_hex(6)
-        place = cls.home() / id
-        if (place / SPEC).is_file():
+        run_folder = cls.home() / id
+        if (run_folder / SPEC).is_file():
             return cls(id)
-        make_parents(place)
+        make_parents(run_folder)
         try:
-            with whole_folder(place) as new:
+            with whole_folder(run_folder) as new:
                 write_status(new, RunStatus(state=QUEUED))
                 write_whole(new / SPEC, spec_text(spec).encode())
                 for name, content in files.items():
                     write_whole(new / name, content)
         except StorageError:
-            if not (place / SPEC).is_file():
+            if not (run_folder / SPEC).is_file():
                 raise
         return cls(id)
 
@@ -201,8 +201,8 @@ class Job(Generic[Spec]):
         """Specification of the job, which is cached. A RunError is raised if the file can't be read."""
         try:
             path = self.folder / SPEC
-            about = path.stat()
-            spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
+            file_status = path.stat()
+            spec: Spec = _read_spec(self.spec_kind, path, (file_status.st_mtime_ns, file_status.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
             raise self.damaged(SPEC) from error
         return spec
@@ -351,7 +351,7 @@ class Run(Job[RunSpec]):
     def curves(self) -> pd.DataFrame:
         """Return the training curves of all finished epochs."""
         paths = (self.folder / RESULT / CURVES, self.folder / CURVES)
-        return read_curves(next((each for each in paths if each.exists()), None))
+        return read_curves(next((path for path in paths if path.exists()), None))
 
     @property
     def available_result(self) -> str | None:
@@ -386,24 +386,24 @@ class Run(Job[RunSpec]):
             result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
-        remark = self.other_defaults
-        return replace(result, notes=(*result.notes, remark)) if remark else result
+        note = self.other_defaults
+        return replace(result, notes=(*result.notes, note)) if note else result
 
 
 def _checked_name(name: str) -> str:
-    stripped = name.strip()
+    short_name = name.strip()
     checks = Checks(OptionError)
     checks.require(
-        len(stripped) <= MAX_NAME,
+        len(short_name) <= MAX_NAME,
         "name",
-        f"it has {len(stripped):,} characters",
+        f"it has {len(short_name):,} characters",
         f"Use at most {MAX_NAME} characters.",
     )
     checks.require(
-        stripped.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
+        short_name.isprintable(), "name", "some of its characters can't be printed", "Write one line of text."
     )
     checks.finish()
-    return stripped
+    return short_name
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:

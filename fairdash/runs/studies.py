@@ -72,7 +72,7 @@ def find_study(study: Study) -> StudyJob | None:
         return None
 
 
-def forget_the_oldest() -> None:
+def delete_oldest_studies() -> None:
     """Delete the oldest studies if there are more than MAX_STUDIES."""
     folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
     for folder in folders[:-MAX_STUDIES]:

@@ -30,12 +30,12 @@ from fairdash.runs.result import CURVES
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import CANCELLED, DONE, FAILED, UNSURE, JobContext
 from fairdash.runs.store import SPEC, Job, Run
-from fairdash.runs.studies import StudyJob, forget_the_oldest
+from fairdash.runs.studies import StudyJob, delete_oldest_studies
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
-from fairdash.utils.memory import beyond, is_out_of_memory, most_memory
+from fairdash.utils.memory import is_out_of_memory, is_over_limit, most_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,16 +115,16 @@ def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobC
         # All errors are caught here. The log contains the traceback, and the user sees an error number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Unexpected error, logged as {error_id}."
+        reason = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
-            why = str(
+            reason = str(
                 Problem(
-                    what=f"This {job.label} takes more {beyond()}",
+                    what=f"This {job.label} takes more {is_over_limit()}",
                     hint="Take a sample of the rows, fewer weights or smaller networks, or set "
                     "FAIRDASH_MEMORY to more (in GB).",
                 )
             )
-        context.end(FAILED, why)
+        context.end(FAILED, reason)
     return 1
 
 
@@ -146,8 +146,8 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     slowness_before = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
-    def on_progress(doing: str, share: float) -> None:
-        context.progress(f"preview: {doing}", share_of_work * share)
+    def on_progress(message: str, share: float) -> None:
+        context.progress(f"preview: {message}", share_of_work * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
@@ -174,8 +174,8 @@ def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
             # Only the plot of the training curves is lost, and no result depends on it.
             log.warning("a training curve can't be written: %s", error)
 
-    def progress(doing: str, share: float) -> None:
-        context.progress(doing, begun + (1 - begun) * share)
+    def progress(message: str, share: float) -> None:
+        context.progress(message, begun + (1 - begun) * share)
 
     dataset = spec.load()
     callbacks: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
@@ -213,40 +213,40 @@ def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> Non
     context.save(lambda: search.write_result(result))
 
 
-def _make(job: ModelJob | RepairJob, context: JobContext, _: StepRunner) -> None:
+def _fit_model(job: ModelJob | RepairJob, context: JobContext, _: StepRunner) -> None:
     context.begin("reading the data")
     files = job.files(progress=context.progress)
     context.save(lambda: job.write_files(files))
 
 
 def _audit(audit: AuditJob, context: JobContext, _: StepRunner) -> None:
-    from fairdash.auditing.audit import carry_out
+    from fairdash.auditing.audit import execute_audit
 
     context.begin("reading the data")
     spec = audit.spec
     frame, origin = spec.source.table(owner=spec.owner), origin_of(spec.source)
-    result = carry_out(frame, spec.plan, origin=origin, progress=context.progress, **audit.model)
+    result = execute_audit(frame, spec.plan, origin=origin, progress=context.progress, **audit.model)
     context.save(lambda: audit.write_result(result))
 
 
 def _study(study: StudyJob, context: JobContext, _: StepRunner) -> None:
-    written: dict[str, int] = {}
-    for step in study.spec.carry_out():
+    sizes: dict[str, int] = {}
+    for step in study.spec.run():
         context.progress(step.doing, step.fraction)
         for name, table in step.tables.items():
             # A table with the same number of rows is not written again, because studies only add rows to
             # tables.
-            if written.get(name) != len(table):
+            if sizes.get(name) != len(table):
                 study.save(name, table)
-                written[name] = len(table)
-    forget_the_oldest()
+                sizes[name] = len(table)
+    delete_oldest_studies()
 
 
 #: Map from kinds of jobs to the functions that execute them. Each kind has a folder in the data folder.
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
     {
-        **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
-        **{RepairJob: _make, StudyJob: _study},
+        **{Run: _train, SearchJob: _search, ModelJob: _fit_model, AuditJob: _audit},
+        **{RepairJob: _fit_model, StudyJob: _study},
     }
 )
 

@@ -97,11 +97,11 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     left, files = len(content) if largest is None else largest, {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            wanted = [member for member in archive.infolist() if not names or member.filename in names]
+            members = [member for member in archive.infolist() if not names or member.filename in names]
             # Declared sizes are checked before unpacking. They may be wrong, so reading is limited as well.
-            if sum(member.file_size for member in wanted) > left:
+            if sum(member.file_size for member in members) > left:
                 raise BundleError("and holds too much")
-            for member in wanted:
+            for member in members:
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise BundleError("or was packed in an unusual way")
                 with archive.open(member) as part:
@@ -158,8 +158,8 @@ def seal(folder: Path) -> None:
     write_whole(folder / SEAL, sealing(hashes))
     for name in hashes:
         sync(folder / name)
-    for place in {(folder / name).parent for name in hashes} | {folder}:
-        sync(place)
+    for parent in {(folder / name).parent for name in hashes} | {folder}:
+        sync(parent)
 
 
 def check(folder: Path) -> None:
@@ -179,20 +179,20 @@ def check(folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(place: Path) -> Iterator[Path]:
-    """Yield a temporary folder for new files. It is renamed to `place` on success and removed on failure.
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder for new files. It is renamed to `folder` on success and removed on failure.
 
     Raises
     ------
     StorageError
-        The disk can't be written, the parent folder is missing, or another process has created `place` first.
+        The disk can't be written, the parent folder is missing, or another process created `folder` first.
     """
-    unfinished = place.with_name(f".{secrets.token_hex(6)}")
+    unfinished = folder.with_name(f".{secrets.token_hex(6)}")
     try:
         unfinished.mkdir(mode=0o700)
         yield unfinished
-        unfinished.rename(place)
-        sync(place.parent)
+        unfinished.rename(folder)
+        sync(folder.parent)
     except StorageError:
         raise
     except OSError as error:
@@ -256,5 +256,5 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 def _hashes_in(folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / SEAL)
-    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
-    return dict(sorted(found.items()))
+    hashes = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
+    return dict(sorted(hashes.items()))

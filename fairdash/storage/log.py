@@ -54,7 +54,7 @@ class Event:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Sentence that describes the event and its details."""
         details = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *details])
@@ -93,7 +93,7 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
             }
             line = json.dumps(event, ensure_ascii=False).encode()
             # The whole file is replaced, because an incomplete line would break the chain of hashes.
-            write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
+            write_whole(folder / LOG, b"".join(entry + b"\n" for entry in (*lines, line)))
             write_sealed(folder / _END, {"lines": len(lines) + 1, "last": sha256(line)})
     except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
         log.error("could not log for %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
@@ -108,21 +108,21 @@ def read(folder: Path) -> Log:
     """Return a job's events, and whether the log is unchanged."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
-    count, last = _end(folder)
+    count, last = _last_line(folder)
     # If a process dies after writing a line and before updating the count, the file has one more line, which
     # is valid.
     is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
-    for line, before in zip(lines, ["", *hashes], strict=False):
+    for line, previous_hash in zip(lines, ["", *hashes], strict=False):
         try:
             content = json.loads(line)
-            is_whole &= content.pop("before") == before
+            is_whole &= content.pop("before") == previous_hash
             events.append(Event(**content))
         except (ValueError, TypeError, KeyError, AttributeError):
             is_whole = False
     return Log(tuple(events), is_whole=is_whole)
 
 
-def _end(folder: Path) -> tuple[int, str]:
+def _last_line(folder: Path) -> tuple[int, str]:
     """Return the recorded number of lines, or −2 if it can't be read, and the hash of the last line."""
     try:
         end = read_sealed(folder / _END)

@@ -85,10 +85,10 @@ class Array:
     is_needed: bool = True
 
 
-def require(holds: object, what: str) -> None:
-    """Raise a SchemaError that states `what`, unless the condition `holds`."""
+def require(holds: object, message: str) -> None:
+    """Raise a SchemaError that states `message`, unless the condition `holds`."""
     if not holds:
-        raise SchemaError(what)
+        raise SchemaError(message)
 
 
 def read_json(
@@ -131,8 +131,8 @@ def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
         require(len(value) <= limits["most_entries"], "it has too many entries")
         for name in value if isinstance(value, dict) else ():
             _check_plain(name, depth=depth + 1, **limits)
-        for each in value.values() if isinstance(value, dict) else value:
-            _check_plain(each, depth=depth + 1, **limits)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_plain(item, depth=depth + 1, **limits)
 
 
 #: Map of kinds of columns to the types of their cells in JSON.
@@ -142,9 +142,9 @@ _TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), FLAG: (bool,), SCAL
 def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
     """Read a table from its JSON records. `columns` has the same meaning as in :func:`read_table`."""
     require(isinstance(rows, list) and all(isinstance(row, dict) for row in rows), "it has no list of rows")
-    needed = [name for name, column in columns.items() if column.is_needed]
-    names = list(rows[0]) if rows else needed
-    require(set(needed) <= set(names) <= columns.keys(), "a table has other columns")
+    needed_columns = [name for name, column in columns.items() if column.is_needed]
+    names = list(rows[0]) if rows else needed_columns
+    require(set(needed_columns) <= set(names) <= columns.keys(), "a table has other columns")
     require(all(list(row) == names for row in rows), "a row has other columns than the first")
     frame = pd.DataFrame({name: [row[name] for row in rows] for name in names})
     for name in names:
@@ -179,13 +179,13 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             require(len(names) <= MAX_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column appears twice in it")
             require(columns.keys() >= set(names), "it has an unknown column")
-            known = {name: columns[name] for name in names}
-            lacking = [name for name, column in columns.items() if column.is_needed and name not in known]
+            present = {name: columns[name] for name in names}
+            lacking = [name for name, column in columns.items() if column.is_needed and name not in present]
             require(not lacking, f"it lacks the column {', '.join(lacking)}")
-            for name, column in known.items():
+            for name, column in present.items():
                 kind = file.schema_arrow.field(name).type
                 require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
-            texts = [name for name, column in known.items() if column.kind == TEXT]
+            texts = [name for name, column in present.items() if column.kind == TEXT]
         # If strings are read as dictionaries, a long string that is repeated in every row is in memory only
         # once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
@@ -201,7 +201,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise SchemaError("it is not such a Parquet file") from error
-    for name, column in known.items():
+    for name, column in present.items():
         _check_cells(name, frame[name], column)
     return frame.astype(dict.fromkeys(texts, object))
 

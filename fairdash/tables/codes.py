@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 from fairdash.tables.header_words import meanings_of, other_words
 from fairdash.utils.text import amount, counted
 
@@ -177,21 +177,21 @@ def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
 
 
 def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
-    known = values.dropna()
-    known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
-    days = known.to_numpy().astype("datetime64[D]")
+    present = values.dropna()
+    present = present.dt.tz_localize(None) if getattr(present.dtype, "tz", None) is not None else present
+    days = present.to_numpy().astype("datetime64[D]")
     codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
-        count, rest = int((days == day).sum()), days[days != day]
-        is_far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        count, others = int((days == day).sum()), days[days != day]
+        is_far = len(others) and abs(int((end(others) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and is_far:
             codes[day] = count
     return codes
 
 
-def written(code: float | np.datetime64) -> str:
+def code_text(code: float | np.datetime64) -> str:
     """Format a code as it is written in files."""
     if isinstance(code, np.datetime64):
         return str(code)
@@ -213,12 +213,12 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
     return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
 
 
-def said_of_codes(values: pd.Series) -> list[str]:
+def codes_in_words(values: pd.Series) -> list[str]:
     """Return a list with a sentence on a column's likely codes, or an empty list if there are none."""
     if not (codes := special_codes(values)):
         return []
-    text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
-    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    text = ", ".join(f"{code_text(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={code_text(code)}" for code in codes)
     return [
         f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value. "
         f"It is used as a number, unless you add the option {marks}."
@@ -227,31 +227,31 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 def doubts_about(values: pd.Series) -> list[str]:
     """Return sentences on values that probably have a special meaning in a column."""
-    remark = said_of_codes(values)
+    note = codes_in_words(values)
     if day_numbers(values) is not None:
-        remark.append(
+        note.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. Without "
             "a conversion to years or ages, they are used as numbers."
         )
-    remark += _said_of_counted_days(values)
+    note += counted_days_in_words(values)
     levels = _levels(values)
-    if alike := said_of_spellings(values, levels):
-        remark.append(
-            f"“{values.name}”: {alike}. They are different levels unless you choose one spelling "
+    if warning := spellings_in_words(values, levels):
+        note.append(
+            f"“{values.name}”: {warning}. They are different levels unless you choose one spelling "
             f"(--one-spelling {values.name})."
         )
     for level in levels:
-        word = folded(level.strip()).removeprefix("grand ")
+        word = without_accents(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            remark.append(
+            note.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If this level "
                 "is the total of other rows, leave it out."
             )
-    return remark
+    return note
 
 
-def _said_of_counted_days(values: pd.Series) -> list[str]:
+def counted_days_in_words(values: pd.Series) -> list[str]:
     """Return a list with a warning if a column is named like a date, but its cells may be numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
@@ -285,13 +285,13 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     # If all cells are missing, minimum and maximum are NaN, and this comparison is false.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
-    known = values.dropna()
-    if (known % 1 != 0).any():
+    present = values.dropna()
+    if (present % 1 != 0).any():
         return None
-    month, day = known // 100 % 100, known % 100
+    month, day = present // 100 % 100, present % 100
     if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
         return None
-    days = pd.to_datetime(known.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
+    days = pd.to_datetime(present.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
     return None if days.isna().any() else days.reindex(values.index)
 
 
@@ -321,32 +321,32 @@ def _levels(values: pd.Series) -> list[str]:
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
         return []
     levels = pd.Series(values.unique()).dropna().tolist()
-    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
+    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(level, str) for level in levels) else []
 
 
-def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
+def spellings_in_words(values: pd.Series, levels: list[str] | None = None) -> str:
     """Return a sentence on levels that differ only in capitals or spaces, or "" if there are none."""
     if not (groups := spellings(values, levels)):
         return ""
-    rows = int(values.isin([each for group in groups for each in group]).sum())
-    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in groups[:_MAX_SHOWN])
-    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
+    rows = int(values.isin([level for group in groups for level in group]).sum())
+    examples = "; ".join(" and ".join(f"“{level}”" for level in group) for group in groups[:_MAX_SHOWN])
+    return f"levels differ in capitals or spaces alone: {examples} ({counted(rows, 'row')})"
 
 
-def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
+def unify_spellings(values: pd.Series) -> tuple[pd.Series, str]:
     """Return a column with one spelling of each level, and a note on the changes (see :func:`spellings`)."""
     groups = spellings(values)
     new_level = {other: group[0] for group in groups for other in group}
     changed = values.astype(object).map(lambda cell: new_level.get(cell, cell))
     count = int((changed != values.astype(object))[values.notna()].sum())
-    shown = ", ".join(f"“{group[0]}”" for group in groups)
-    return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
+    examples = ", ".join(f"“{group[0]}”" for group in groups)
+    return changed, f"“{values.name}”: {examples} in one spelling ({counted(count, 'row')} changed)."
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
     """Replace likely codes by missing cells. Return the new column and a note on the changes."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
-    shown = ", ".join(map(written, codes))
-    note = f"“{values.name}”: {shown} is a missing cell ({counted(sum(codes.values()), 'row')})."
+    examples = ", ".join(map(code_text, codes))
+    note = f"“{values.name}”: {examples} is a missing cell ({counted(sum(codes.values()), 'row')})."
     return values.mask(np.isin(days, np.array(list(codes)))), note

@@ -61,7 +61,9 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         masks_and_problems.append((below, "the exposure is not above zero in some rows"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [
-        _droppable(column, which, what, hint, lines) for which, what in masks_and_problems if which.any()
+        _problem_with_drop_fix(column, which, problem, hint, lines)
+        for which, problem in masks_and_problems
+        if which.any()
     ]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
@@ -72,19 +74,21 @@ def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Report a column in which all known numbers are equal."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
-    what = f"the {role} has the same value in every row, so dependence on it is undefined"
-    return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
+    problem = f"the {role} has the same value in every row, so dependence on it is undefined"
+    return [Problem(what=problem, hint="Choose a column that varies.", column=str(values.name))]
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
     """Report the infinite cells of a column. `infinite` and `lines` have the shape (n,)."""
     hint = "Drop these rows, mark the cells as missing, or correct them."
-    return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
+    return _problem_with_drop_fix(column, infinite, "infinite numbers can't be used", hint, lines)
 
 
-def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.ndarray | None) -> Problem:
+def _problem_with_drop_fix(
+    column: str, which: np.ndarray, problem: str, hint: str, lines: np.ndarray | None
+) -> Problem:
     return Problem(
-        what=what,
+        what=problem,
         hint=hint,
         column=column,
         lines=first_lines(which, lines),
@@ -186,12 +190,12 @@ def as_pandas(table: Any) -> Any:
         return table
     import narwhals as nw
 
-    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
-    if isinstance(known, nw.DataFrame):
+    frame = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
         # pandas has no type for 128-bit integers.
-        wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
-        known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
-    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+        wide = [name for name, kind in frame.schema.items() if kind in (nw.Int128, nw.UInt128)]
+        frame = frame.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else frame
+    return frame.to_pandas() if isinstance(frame, (nw.DataFrame, nw.Series)) else table
 
 
 def require_unique(table: pd.DataFrame) -> None:
@@ -229,7 +233,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     return pd.DataFrame(converted, index=table.index, columns=table.columns)
 
 
-def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
+def sensitive_table(values: Any, *, name: str, min_rows: int = MIN_ROWS) -> NDArray[np.float64]:
     """Return sensitive features as numbers (n, d). A class becomes an indicator column of 0 and 1.
 
     Parameters
@@ -238,7 +242,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         Sensitive features as array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
         Name that messages use for a column without a name.
-    fewest
+    min_rows
         Minimum number of rows per class. Smaller classes are merged. Enter 0 for rows that are not used in
         training.
 
@@ -261,10 +265,10 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if is_number(column):
             numbers = {title: _floats(column)}
         elif holds_text(column) and not _are_numbers(column):
-            classes = classes_of(column, fewest=fewest)
-            if (why := why_no_classes(classes)) is not None:
+            classes = classes_of(column, min_rows=min_rows)
+            if (reason := why_no_classes(classes)) is not None:
                 hint = "Merge classes, or turn the column into numbers."
-                checks.require(False, title, f"the column is treated as classes, and {why}", hint)
+                checks.require(False, title, f"the column is treated as classes, and {reason}", hint)
             numbers = classes.columns(title)
         else:
             checks.problems.append(_not_numbers(column))
@@ -288,8 +292,8 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 def _are_numbers(column: pd.Series) -> bool:
     """Return whether at least half of a column's strings are numbers."""
-    known = column.dropna().astype(object)
-    return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
+    present = column.dropna().astype(object)
+    return bool(2 * pd.to_numeric(present, errors="coerce").notna().sum() >= len(present))
 
 
 def _not_numbers(column: pd.Series) -> Problem:
@@ -324,11 +328,11 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
     """Return the number of each row's class as float64 (NaN for a missing class), or the column's problem."""
-    if (why := why_no_classes(classes)) is None:
+    if (reason := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
     hint = "Merge classes in the file, or choose another column."
-    return Problem(what=f"the {role} is treated as classes, and {why}", hint=hint, column=str(values.name))
+    return Problem(what=f"the {role} is treated as classes, and {reason}", hint=hint, column=str(values.name))
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
@@ -337,8 +341,8 @@ def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'
     """
-    names, more = tuple(classes), {}
+    names, title_of_class = tuple(classes), {}
     for column in columns if names else ():
         if (original := column_of(column, names)) in texts:
-            more[column] = texts[original] + column.removeprefix(original)
-    return {**texts, **more}
+            title_of_class[column] = texts[original] + column.removeprefix(original)
+    return {**texts, **title_of_class}

@@ -157,7 +157,7 @@ def _codes_of_id(values: pd.Series) -> Index | None:
     sample = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
     if sample.nunique() < min(len(sample), n) / _MAX_ROWS_EACH:
         return None
-    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (sample, values)):
+    if kind == "number" and not all(_are_whole(as_floats(numbers)) for numbers in (sample, values)):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     sizes = np.bincount(codes)
@@ -219,12 +219,12 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
-def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+def rate_of(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return the target divided by the exposure, under the target's name, and a sentence on the division."""
-    total, whole = float(target.sum()), float(exposure.sum())
+    total, divisor = float(target.sum()), float(exposure.sum())
     sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
-        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(divisor)} = {amount(total / divisor)} over all rows."
     )
     return (target / exposure).rename(str(target.name)), sentence
 

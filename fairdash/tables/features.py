@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.errors import Fix, Problem
-from fairdash.tables.codes import day_numbers, said_of_codes, said_of_spellings
+from fairdash.tables.codes import codes_in_words, day_numbers, spellings_in_words
 from fairdash.tables.column_profile import as_floats, kind_of
 from fairdash.tables.columns import infinite_problem
 from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_dates
@@ -72,12 +72,12 @@ def choose_features(
     problems: list[Problem] = []
     truths: list[str] = []
     bands: list[str] = []
-    left_out: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for name in names:
         values = frame[name]
-        why = exclusion_reason(values)
-        if why is not None and not (why == IDENTIFIER and name in kept):
-            left_out.setdefault(why, []).append(name)
+        text = exclusion_reason(values)
+        if text is not None and not (text == IDENTIFIER and name in kept):
+            columns_of.setdefault(text, []).append(name)
             continue
         kind = kind_of(values)
         if kind == "truth value":
@@ -90,7 +90,8 @@ def choose_features(
             if infinite.any():
                 problems.append(infinite_problem(name, infinite, lines))
     notes += [
-        f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
+        f"{counted(len(names_out), 'column')} left out: {text} ({few(names_out)})."
+        for text, names_out in columns_of.items()
     ]
     notes += truths
     if bands:
@@ -148,8 +149,8 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     fixes: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
-        why = exclusion_reason(values)
-        if sentence := said_of_codes(values):
+        reason = exclusion_reason(values)
+        if sentence := codes_in_words(values):
             hint = "Mark these cells as missing, or leave them unchanged if the values are right."
             proposals.append(
                 Problem(
@@ -159,10 +160,10 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     fixes=(Fix("codes", name),),
                 )
             )
-        if alike := said_of_spellings(values):
+        if warning := spellings_in_words(values):
             proposals.append(
                 Problem(
-                    what=alike,
+                    what=warning,
                     hint="Use one spelling, or leave the levels unchanged if they differ in meaning.",
                     column=name,
                     fixes=(Fix("spelling", name),),
@@ -172,30 +173,30 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             # If there are only two levels, such as 0 and 1, categories and numbers give the same model.
             if values.nunique() <= 2:
                 continue
-            what, hint = (
+            problem, hint = (
                 "the feature contains numbers that are stored as text",
                 "Convert it. Cells that are not numbers become missing.",
             )
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
-                what = "the feature contains numbers that are stored as categories"
+                problem = "the feature contains numbers that are stored as categories"
                 hint = "Convert the column if its numbers measure an amount. Leave it if they are codes."
             fixes = conversions(values)
-        elif why in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
+        elif reason in (DATES, TEXT_DATES) and (fixes := date_fixes(values)):
             doubt, hint = use_of_dates(fixes)
-            what = f"the dates are left out{doubt and ': '}{doubt}"
+            problem = f"the dates are left out{doubt and ': '}{doubt}"
         elif day_numbers(values) is not None:
-            what, hint, fixes = (
+            problem, hint, fixes = (
                 "dates are written as numbers",
                 "Convert the dates to years or ages.",
                 date_fixes(values),
             )
-        elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
-            what = "the column is left out: it looks like an identifier"
+        elif reason == IDENTIFIER and values.nunique() <= MAX_LEVELS:
+            problem = "the column is left out: it looks like an identifier"
             hint = "Keep the column if it is not an identifier."
             fixes = (Fix("keep", name),)
         else:
             continue
-        proposals.append(Problem(what=what, hint=hint, column=name, fixes=fixes))
+        proposals.append(Problem(what=problem, hint=hint, column=name, fixes=fixes))
     return tuple(proposals)
 
 
@@ -207,22 +208,22 @@ def exclusion_reason(values: pd.Series) -> str | None:
     values : Series, shape (n,)
         Any column of a table.
     """
-    known = values.dropna()
-    if known.empty:
+    present = values.dropna()
+    if present.empty:
         return "every cell is missing"
     kind = kind_of(values)
     if kind == "date":
         return DATES
     if kind == "other":
         return "the cells are neither numbers nor text"
-    if not varies(known):
+    if not varies(present):
         return "only one value"
     if kind == "text":
-        levels = known.unique()
+        levels = present.unique()
         n_levels = len(levels)
         if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
-        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(present):
             return IDENTIFIER
         if n_levels > MAX_LEVELS:
             return f"more than {MAX_LEVELS} levels"
@@ -232,11 +233,11 @@ def exclusion_reason(values: pd.Series) -> str | None:
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
     """Yield each pair ``(feature, sensitive column)`` where the feature determines the sensitive column."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
-        if determines(values, s):
+        if is_determined_by(values, s):
             yield str(name), str(column)
 
 
-def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
+def is_determined_by(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive column.
 
     A feature determines a sensitive column in three cases. First, rows with equal feature values always have
@@ -256,12 +257,12 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         is_missing, pd.Series(sensitive.to_numpy(dtype=float), index=is_missing.index)
     ):
         return True
-    known = feature.notna().to_numpy()
-    n = int(known.sum())
+    not_missing = feature.notna().to_numpy()
+    n = int(not_missing.sum())
     if n < min(len(feature) / 2, _MIN_KNOWN) or n < 3:
         return False
-    f = feature[known].reset_index(drop=True)
-    s = pd.Series(sensitive.to_numpy(dtype=float)[known])
+    f = feature[not_missing].reset_index(drop=True)
+    s = pd.Series(sensitive.to_numpy(dtype=float)[not_missing])
     return _implies(f, s) or same_order(f, s)
 
 

@@ -134,11 +134,11 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
     ({}, {})
     """
-    replacements, behind, plain = {}, [], 0
+    replacements, behind, n_unmarked = {}, [], 0
     for text in texts:
         match = _NEGATIVE.fullmatch(text)
         if match is None:
-            plain += LIKE_NUMBER.fullmatch(text) is not None
+            n_unmarked += LIKE_NUMBER.fullmatch(text) is not None
             continue
         number = "".join(part for part in match.groups() if part).strip()
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
@@ -147,10 +147,10 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     # If all numbers have brackets, the cells are labels. A string such as 2,500- may mean a negative number
     # or an open end. It means an open end if 250,000+ also occurs, or if it is the only string that ends with
     # a minus and occurs in several rows.
-    alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
-    if behind and (alone or any(text.endswith("+") for text in texts)):
+    is_single = len(behind) == 1 and counts[texts.index(behind[0])] > 1
+    if behind and (is_single or any(text.endswith("+") for text in texts)):
         replacements = {text: number for text, number in replacements.items() if text not in behind}
-    return replacements if len(replacements) <= plain else {}
+    return replacements if len(replacements) <= n_unmarked else {}
 
 
 def sole_mark(levels: Sequence[str]) -> str:
@@ -159,10 +159,10 @@ def sole_mark(levels: Sequence[str]) -> str:
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
     """
-    marks = [each for each in levels if not any(map(str.isdigit, each))]
+    marks = [level for level in levels if not any(map(str.isdigit, level))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    other_texts = pd.Series([each for each in levels if each != marks[0]])
+    other_texts = pd.Series([level for level in levels if level != marks[0]])
     return marks[0] if to_numbers(other_texts).notna().all() else ""
 
 
@@ -171,17 +171,17 @@ def _with_minus_signs(texts: pd.Series) -> pd.Series:
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
-    levels = [str(each) for each in counts.index]
+    levels = [str(level) for level in counts.index]
     signed = negatives(levels, counts.tolist())
-    limits = {each: match["limit"] for each in levels if (match := _OPEN_END.fullmatch(each))}
-    return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
+    limits = {level: match["limit"] for level in levels if (match := _OPEN_END.fullmatch(level))}
+    return texts.map({**{level: level for level in levels}, **limits, **signed}).astype("string")
 
 
 def n_open_ends(values: pd.Series) -> int:
     """Count the cells that contain a number with an open end, such as 250,000+."""
     texts = values.astype("string").str.strip()
-    ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
-    return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
+    is_open = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
+    return int(to_numbers(texts[is_open]).notna().sum()) if is_open.any() else 0
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
@@ -229,13 +229,13 @@ def holds_numbers(values: pd.Series) -> bool:
     """
     # Only distinct strings are checked, because even a million cells have few of them.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
-    if known.empty or known.str.fullmatch(LEADING_ZERO).any():
+    numbers = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
+    if numbers.empty or numbers.str.fullmatch(LEADING_ZERO).any():
         return False
-    is_unambiguous = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
-    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
+    is_unambiguous = numbers.str.fullmatch(_SPACED).any() or numbers.str.fullmatch(_BOTH_MARKS).any()
+    if numbers.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not is_unambiguous:
         return False
-    return bool(np.average(to_numbers(known).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
+    return bool(np.average(to_numbers(numbers).notna(), weights=counts.to_numpy(dtype=float)) >= 0.5)
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
@@ -278,17 +278,20 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     Series, datetime64
         Dates, with NaT for missing cells.
     """
-    known = values.dropna()
-    date_of_text = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    dates = pd.Series([date_of_text[text] for text in known], index=known.index, dtype="datetime64[us]")
+    present = values.dropna()
+    date_of_text = {text: _readings(str(text).strip())[order] for text in present.unique()}
+    dates = pd.Series([date_of_text[text] for text in present], index=present.index, dtype="datetime64[us]")
     return dates.reindex(values.index)
 
 
 def _readings(text: str) -> dict[str, datetime]:
     """Return the date that a string means in each possible order of day, month and year."""
     if match := _NUMBERS.fullmatch(text):
-        one, two = int(match["one"]), int(match["two"])
-        months_and_days = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+        first_number, second_number = int(match["one"]), int(match["two"])
+        months_and_days = {
+            DAY_FIRST: (second_number, first_number),
+            MONTH_FIRST: (first_number, second_number),
+        }
     elif match := _FROM_YEAR.fullmatch(text):
         months_and_days = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
@@ -334,7 +337,7 @@ _SHAPES = (
     rf"{_LESS} ?(?P<under>{_PLAIN_NUMBER}){_UNIT}",
 )
 _BANDS = tuple(map(re.compile, _SHAPES))
-_ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
+_SINGLE_VALUE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
@@ -350,22 +353,22 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
-    ends, n_bands = [], 0
+    upper_limits, n_bands = [], 0
     for level in levels:
         band = band_ends(str(level))
         if band is None:
             return None
-        ends.append((band[:2], str(level)))
+        upper_limits.append((band[:2], str(level)))
         n_bands += band[2]
-    return tuple(level for _, level in sorted(ends)) if n_bands else None
+    return tuple(level for _, level in sorted(upper_limits)) if n_bands else None
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
     """Return start and end of a band or number, and whether it is a band. Return None for other strings."""
-    text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
-    match, is_band = _ALONE.fullmatch(text), False
+    text = " ".join(without_accents(text.replace("≤", "<=").replace("≥", ">=")).split())
+    match, is_band = _SINGLE_VALUE.fullmatch(text), False
     if match is None:
-        match = next((band for each in _BANDS if (band := each.fullmatch(text))), None)
+        match = next((band for pattern in _BANDS if (band := pattern.fullmatch(text))), None)
         is_band = True
     if match is None:
         return None
@@ -391,7 +394,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in words)
 
 
-def folded(text: str, *, umlauts: bool = False) -> str:
+def without_accents(text: str, *, umlauts: bool = False) -> str:
     """Convert text to lower case and remove accents. If `umlauts` is true, umlauts become ae, oe and ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")

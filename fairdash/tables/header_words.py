@@ -23,7 +23,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.grammar import without_accents, words_in_order
 
 #: Clarity of a match, from clear to unclear. The phrase is the whole header (apart from small words such as
 #: "du"), it is a part of the header, or it occurs only inside a longer word.
@@ -58,8 +58,8 @@ def meanings_of(header: object) -> Mapping[str, int]:
     return _meanings(_words(str(header)))
 
 
-def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header has a word for the concept `of` in addition to its words for `concept`.
+def other_words(header: object, concept: str, other_concept: str) -> bool:
+    """Return whether a header has a word for the concept `other_concept` in addition to its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -67,15 +67,15 @@ def other_words(header: object, concept: str, of: str) -> bool:
     words = _words(str(header))
     words_of_concept = {
         word
-        for each in _JOINT.get(concept, (concept,))
-        for parts, _ in _phrases()[each]
+        for part_word in _JOINT.get(concept, (concept,))
+        for parts, _ in _phrases()[part_word]
         if _has_words(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
     }
     return any(
         len(parts) == 1 and parts[0].fullmatch(word)
-        for parts, _ in _phrases()[of]
+        for parts, _ in _phrases()[other_concept]
         for word in words
         if word not in words_of_concept
     )
@@ -84,24 +84,24 @@ def other_words(header: object, concept: str, of: str) -> bool:
 # The keys of the cache are words rather than headers, because headers such as zip_1 to zip_3000 share a word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
-    joined = "".join(words)
+    joined_words = "".join(words)
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clarity = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
+        clarity = {phrase: _match_confidence(words, joined_words, phrase) for phrase in phrases}
         if best := max(clarity.values(), default=0):
             meanings[concept] = best
             n_words[concept] = max(len(parts) for (parts, _), value in clarity.items() if value)
     for concept, parts in _JOINT.items():
         if set(parts) <= set(meanings):
-            known = [
+            known_words = [
                 part
-                for each in parts
-                for phrase, _ in _phrases()[each]
+                for word in parts
+                for phrase, _ in _phrases()[word]
                 if _has_words(phrase, words)
                 for part in phrase
             ]
-            meanings[concept] = PART if _other_words_of(words, known) else WHOLE
+            meanings[concept] = PART if _other_words_of(words, known_words) else WHOLE
     most_words = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
@@ -109,13 +109,13 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     )
 
 
-def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
-    parts, whole = phrase
-    if whole.pattern.startswith("[a-z]*"):
+def _match_confidence(words: tuple[str, ...], joined_words: str, phrase: _Phrase) -> int:
+    parts, phrase_text = phrase
+    if phrase_text.pattern.startswith("[a-z]*"):
         return INSIDE if _has_words(parts, words) else 0
     if _has_words(parts, words):
         return PART if _other_words_of(words, parts) else WHOLE
-    return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
+    return PART if len(joined_words) >= _JOINED and phrase_text.fullmatch(joined_words) else 0
 
 
 def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
@@ -177,10 +177,10 @@ def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
     text = resources.files("fairdash.tables").joinpath("header_words.json").read_text(encoding="utf-8")
     return {
         concept: tuple(
-            _phrase(written)
+            _phrase(spelling)
             for phrases in by_language.values()
             for phrase in phrases
-            for written in sorted({folded(phrase), folded(phrase, umlauts=True)})
+            for spelling in sorted({without_accents(phrase), without_accents(phrase, umlauts=True)})
         )
         for concept, by_language in json.loads(text).items()
     }

@@ -55,12 +55,12 @@ class DataCheck:
     @property
     def certain(self) -> tuple[str, ...]:
         """Columns that certainly reveal the target or the price."""
-        return tuple(each.column for each in self.findings if each.level == CERTAIN)
+        return tuple(finding.column for finding in self.findings if finding.level == CERTAIN)
 
     @property
     def suspect(self) -> tuple[str, ...]:
         """Columns that may reveal the target."""
-        return tuple(each.column for each in self.findings if each.level == SUSPECT)
+        return tuple(finding.column for finding in self.findings if finding.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
         """Return a sentence for each finding or sum. If there are none, the only sentence says so."""
@@ -69,14 +69,14 @@ class DataCheck:
                 f"No column of {len(self.columns)} reveals “{self.target}” or looks too good to be true.",
             )
         texts = []
-        for of in ("target", "price"):
-            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
+        for role in ("target", "price"):
+            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, role)}
             texts += [
                 (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
-                + f" the {of} away: {why}."
-                for names, why in by_sentence(leaks)
+                + f" the {role} away: {reason}."
+                for names, reason in by_sentence(leaks)
             ]
-        suspect = (each for each in self.findings if each.level == SUSPECT)
+        suspect = (finding for finding in self.findings if finding.level == SUSPECT)
         return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
@@ -140,12 +140,12 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    with_role = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    in_roles = [target, *sensitive, *(name for name in (exposure, price, group) if name is not None)]
     looked_at = (
-        tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
+        tuple(name for name in frame.columns if name not in in_roles) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    require_columns(checks, frame.columns, (*with_role, *looked_at))
+    require_columns(checks, frame.columns, (*in_roles, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,
@@ -155,20 +155,20 @@ def check_data(
         )
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
-    known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
+    n_finite = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
     unexplained = [name for name in looked_at if name not in leaks]
     parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
     unexplained = [name for name in unexplained if name not in parts]
-    suspects = find_suspects(frame, target, unexplained, beside=sensitive, group=group)
+    suspects = find_suspects(frame, target, unexplained, other_columns=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,
         n=len(frame),
         findings=(
-            *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(Finding(column=c, level=CERTAIN, sentence=text, number=n_finite) for c, text in leaks.items()),
             *(
-                Finding(column=c, level=CERTAIN, sentence=why, number=known, of="price")
-                for c, why in parts.items()
+                Finding(column=c, level=CERTAIN, sentence=reason, number=n_finite, of="price")
+                for c, reason in parts.items()
             ),
             *suspects,
         ),

@@ -79,7 +79,7 @@ class Roles:
 
     def reads(self, sensitive: Sequence[str]) -> bool:
         """Return whether sensitive columns, which may be indicators of classes, can come from these roles."""
-        return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
+        return tuple(dict.fromkeys(column_of(name, self.sensitive) for name in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
@@ -92,14 +92,14 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))
-    for one, other in combinations(parts, 2):
-        for column in dict.fromkeys(parts[one]):
+    for first_part, other in combinations(parts, 2):
+        for column in dict.fromkeys(parts[first_part]):
             hint = "Choose a different column for one of these roles."
-            checks.require(column not in parts[other], column, _overlap(one, other), hint)
+            checks.require(column not in parts[other], column, _overlap(first_part, other), hint)
     for part in (roles.sensitive, roles.features):
         for column in dict.fromkeys(part):
-            twice = "the column is chosen twice for the same role"
-            checks.require(part.count(column) == 1, column, twice, "Choose it once.")
+            problem = "the column is chosen twice for the same role"
+            checks.require(part.count(column) == 1, column, problem, "Choose it once.")
     if roles.rate:
         require_exposure(checks, roles.target, roles.weight)
     checks.require(roles.sensitive, None, "no sensitive column is chosen", "Choose one.")
@@ -107,10 +107,10 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     checks.finish()
 
 
-def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
+def require_columns(checks: Checks, columns: Iterable[object], names: Iterable[str]) -> None:
     """Report the names that belong to no column or to several columns."""
     times = Counter(columns)
-    for column in dict.fromkeys(wanted):
+    for column in dict.fromkeys(names):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
         checks.require(
             times[column] < 2, column, "several columns have this name", "Give each column a different name."
@@ -125,10 +125,10 @@ def require_exposure(checks: Checks, target: str, weight: object) -> None:
     )
 
 
-def _overlap(one: str, other: str) -> str:
-    if (one, other) == (SENSITIVE, FEATURE):
+def _overlap(first_part: str, other: str) -> str:
+    if (first_part, other) == (SENSITIVE, FEATURE):
         return "a sensitive column can't be a feature, because predictors must not use it"
     if other not in (SENSITIVE, FEATURE):
-        one, other = other, one
-    as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
-    return f"the {one} can't be {as_well} as well"
+        first_part, other = other, first_part
+    other_role_text = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
+    return f"the {first_part} can't be {other_role_text} as well"

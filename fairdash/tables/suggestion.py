@@ -97,9 +97,9 @@ class Suggestion:
         return None if self.policies is None else self.policies.column
 
     @property
-    def to_be_said(self) -> tuple[str, ...]:
+    def notes_on_codes(self) -> tuple[str, ...]:
         """Columns in `left_out` that are shown in a message, because a user may want them as features."""
-        codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
+        codes = (name for name, reason in self.left_out.items() if reason == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
@@ -149,15 +149,15 @@ def suggest_roles(
     exposure, prediction
         Columns with row weights and with the existing price; by default, fairdash suggests them.
     """
-    left_out = {}
+    reasons = {}
     for name in frame.columns:
-        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
-        if why is not None and name not in (target, exposure, prediction):
-            left_out[name] = why
-    policies = find_policies(frame, but=[each for each in (target, exposure, prediction) if each])
+        reason = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
+        if reason is not None and name not in (target, exposure, prediction):
+            reasons[name] = reason
+    policies = find_policies(frame, but=[column for column in (target, exposure, prediction) if column])
     if policies is not None:
-        left_out.setdefault(policies.column, NAMES_POLICIES)
-    numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
+        reasons.setdefault(policies.column, NAMES_POLICIES)
+    numeric = [name for name in frame.columns if name not in reasons and kind_of(frame[name]) in NUMBERS]
     weight = exposure or _best_match([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
         prediction = _best_match([name for name in numeric if name not in (weight, target)], ("prediction",))
@@ -166,36 +166,36 @@ def suggest_roles(
         target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
         # If the target describes claims, a column of premiums contains the existing prices.
-        prediction = named_most_like([name for name in numeric if name != target], "premium")
+        prediction = most_similar_name([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
-        texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
-        named = _best_match(texts, _SENSITIVE)
-        sensitive = named if named is not None and _are_classes(frame[named]) else None
-    unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
+        texts = [name for name in frame.columns if name not in reasons and holds_text(frame[name])]
+        attribute = _best_match(texts, _SENSITIVE)
+        sensitive = attribute if attribute is not None and _are_classes(frame[attribute]) else None
+    unique = [name for name in reasons if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
-    with_role = {target, sensitive, weight, prediction, *left_out}
-    without_role = [name for name in frame.columns if name not in with_role]
+    role_columns = {target, sensitive, weight, prediction, *reasons}
+    without_role = [name for name in frame.columns if name not in role_columns]
     leaks = {} if target is None else known_with_target(frame, target, without_role, exposure=weight)
     candidates = [name for name in without_role if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
         without_role = [
-            name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
+            name for name in frame.columns if name in reasons or (name in candidates and name not in parts)
         ]
         for name in bounds_of_exposure(frame, weight, without_role):
-            (left_out if name in left_out else leaks)[name] = BOUNDS
+            (reasons if name in reasons else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*with_role, *leaks, *parts}),
+        features=tuple(name for name in frame.columns if name not in {*role_columns, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
         rate=weight is not None and target is not None and looks_like_total(frame[target]),
-        left_out={**left_out, **leaks, **parts},
+        left_out={**reasons, **leaks, **parts},
         known_with_target=tuple(leaks),
         parts_of_price=tuple(parts),
         policies=policies,
@@ -220,7 +220,7 @@ def known_with_target(
     return {name: leaks[name] for name in features if name in leaks}
 
 
-def named_most_like(names: Iterable[str], concept: str) -> str | None:
+def most_similar_name(names: Iterable[str], concept: str) -> str | None:
     """Return the name that expresses a concept of ``header_words.json`` most clearly, or None."""
     return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
@@ -260,9 +260,9 @@ def _names_rows(name: object) -> bool:
 def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _match_score(name, concepts)
-        if likeness > best_likeness:
-            best, best_likeness = name, likeness
+        score = _match_score(name, concepts)
+        if score > best_likeness:
+            best, best_likeness = name, score
     return best
 
 
@@ -272,8 +272,8 @@ def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     return max(
         (
             (len(concepts) - rank, meanings[concept])
-            for rank, alike in enumerate(concepts)
-            for concept in alike.split()
+            for rank, synonyms in enumerate(concepts)
+            for concept in synonyms.split()
             if concept in meanings and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
         ),
         default=(0, 0),
@@ -295,11 +295,11 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
-    for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of) or (
-            _claims_total_of_generic_name(frame, usable) if of == "claim_cost" else None
+    for id, (title, part_ids, by) in _MADE_OF.items():
+        target = most_similar_name(usable, part_ids) or (
+            _claims_total_of_generic_name(frame, usable) if part_ids == "claim_cost" else None
         )
-        weight = named_most_like([name for name in divisors if name != target], by)
+        weight = most_similar_name([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             has_rows_without_weight = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if has_rows_without_weight else ()
@@ -309,7 +309,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
     """Return a column with a generic name, such as "cost", whose cells look like claims totals."""
-    plain = [
+    generic_totals = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]
-    return named_most_like(plain, "cost")
+    return most_similar_name(generic_totals, "cost")

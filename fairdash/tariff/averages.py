@@ -56,7 +56,7 @@ class AveragesPenalty:
         Premiums of the GLM, (m,).
     ends_flat
         True if a large λ makes all premiums equal.
-    fixed
+    fixed_scale
         Product of each row's fixed relativities, (m,), or None if no relativity is fixed. With fixed
         relativities, a large λ makes premiums proportional to this product.
     """
@@ -70,7 +70,7 @@ class AveragesPenalty:
         *,
         premium: Array,
         ends_flat: bool,
-        fixed: Array | None = None,
+        fixed_scale: Array | None = None,
     ) -> None:
         all_rows = np.arange(len(s))
         v = side_by_side([of_column(column, all_rows, weight, scaled_functions) for column in s.T])[rows]
@@ -86,7 +86,7 @@ class AveragesPenalty:
         # These small matrices are nearly singular, so they remain in float64 even if the rows are float32.
         self._inverse_moments, self._inverse_covariance = np.linalg.inv(moments), np.linalg.inv(covariance)
         # The base contains the common factor of the fixed relativities, so they are divided by their average.
-        self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
+        self._fixed = None if fixed_scale is None else (fixed_scale / (share @ fixed_scale)).astype(number)
         self._centres = np.linspace(-_MAX_CENTRE, _MAX_CENTRE, _N_KERNELS).astype(number)[:, None]
 
     def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
@@ -107,9 +107,9 @@ class AveragesPenalty:
         if self._variance_weight:
             spread, gradient_of_spread = variance, gradient_of_variance
             if self._fixed is not None:
-                fitted = u / self._fixed
-                fitted -= (fitted @ share)[:, None]
-                spread, gradient_of_spread = (fitted * fitted) @ share, 2 * share * fitted / self._fixed
+                ratio = u / self._fixed
+                ratio -= (ratio @ share)[:, None]
+                spread, gradient_of_spread = (ratio * ratio) @ share, 2 * share * ratio / self._fixed
             value = value + self._variance_weight * lam * spread
             slope += (self._variance_weight * lam).astype(number)[:, None] * gradient_of_spread
         return value / self._unit, slope / number.type(self._unit)
@@ -122,8 +122,8 @@ class AveragesPenalty:
         share = self._share
         scale = (1 / np.sqrt(variance + 1e-8)).astype(share.dtype)[:, None]
         z = centred * scale
-        inside = np.clip(z, -_MAX_CENTRE, _MAX_CENTRE)
-        distance = inside[:, None] - self._centres
+        clipped = np.clip(z, -_MAX_CENTRE, _MAX_CENTRE)
+        distance = clipped[:, None] - self._centres
         kernels = np.exp(distance * distance * (-0.5 / _WIDTH**2))
         centred_kernels = kernels - (kernels @ share)[:, :, None]
         weighted_kernels = share * centred_kernels
@@ -145,7 +145,7 @@ class AveragesPenalty:
         gradient_of_kernels *= kernels
         gradient_of_kernels *= distance
         gradient_of_z = share * gradient_of_kernels.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)
-        gradient_of_z[np.abs(inside) >= _MAX_CENTRE] = 0.0
+        gradient_of_z[np.abs(clipped) >= _MAX_CENTRE] = 0.0
         along_z = (gradient_of_z * z).sum(axis=1, keepdims=True)
         slope = (gradient_of_z - share * (gradient_of_z.sum(axis=1, keepdims=True) + z * along_z)) * scale
         return (acb * c).sum(axis=(1, 2)), slope

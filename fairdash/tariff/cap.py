@@ -145,21 +145,21 @@ def _numbers(values: Any) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def _check(given: dict[str, Array], weight: Array) -> None:
+def _check(premium_column: dict[str, Array], weight: Array) -> None:
     """Raise a DataError that lists all invalid premiums and weights."""
     checks = Checks(DataError)
-    shapes = {amounts.shape for amounts in (*given.values(), weight)}
+    shapes = {amounts.shape for amounts in (*premium_column.values(), weight)}
     same_length = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
     checks.require(
         same_length, None, "Premiums and weights do not have one value per row", "Give one of each per row."
     )
     checks.finish()
-    for name, amounts in given.items():
+    for name, amounts in premium_column.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
-            what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
+            problem = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
             hint = "The cap is relative to a premium above 0: correct these rows, or leave them out."
-            checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
+            checks.problems.append(Problem(what=problem, hint=hint, column=name, count=len(rows)))
     fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
     hint = "Give one number of at least 0 per row; at least one must be above 0."
     checks.require(fits, "sample_weight", "The weights are not valid", hint)

@@ -122,30 +122,30 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     True
     """
     from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_extension(path)]
-    what = f"the file {path} can't be read as a tariff"
+    text = f"the file {path} can't be read as a tariff"
     try:
         # The size is checked before the file is read into memory.
         check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
         raise StorageError(
-            *(replace(problem, what=f"{what}: {problem.what}", is_option=False) for problem in error.problems)
+            *(replace(problem, what=f"{text}: {problem.what}", is_option=False) for problem in error.problems)
         ) from error
     except (OSError, ValueError, csv.Error) as error:
         raise StorageError.of(
-            what, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
+            text, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
         ) from error
     names = [str(name) for name in header]
     absent = [name for name in ("factor", "kind") if name not in names]
     if absent or (RELATIVITY in names) == (POINTS in names) or not rows:
         raise StorageError.of(
-            f"{what}: it needs rows and columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}”",
+            f"{text}: it needs rows and columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}”",
             "Give a file in the format that export() writes.",
         )
     repeated = sorted({name for name in names if name and names.count(name) > 1})
     if repeated:
         raise StorageError.of(
-            f"{what}: {few(repeated)} appears twice in its header", "Keep one column per name."
+            f"{text}: {few(repeated)} appears twice in its header", "Keep one column per name."
         )
     return table_of_cells(names, rows)
 
@@ -180,25 +180,25 @@ def _escaped(table: pd.DataFrame) -> pd.DataFrame:
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
     """Convert cells to a table of relativities: text and float64 numbers; empty cells become missing."""
     columns: dict[str, pd.Series] = {}
-    for place, name in enumerate(header):
+    for index, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):
             continue
         convert, kind = (lambda cell: _decoded(level_text(cell)), object) if name in TEXTS else (float, float)
-        cells = [row[place] if place < len(row) and row[place] != "" else None for row in rows]
+        cells = [row[index] if index < len(row) and row[index] != "" else None for row in rows]
         try:
-            known = [None if cell is None else convert(cell) for cell in cells]
+            converted = [None if cell is None else convert(cell) for cell in cells]
         except (TypeError, ValueError, RecursionError) as error:
             raise StorageError.of(
                 f"the column “{name}” of the tariff can't be read",
                 "Correct its cells, or export the tariff again.",
             ) from error
-        columns[name] = pd.Series(known, dtype=kind)
+        columns[name] = pd.Series(converted, dtype=kind)
     return pd.DataFrame(columns)
 
 
 def _encoded(text: str) -> str:
-    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
-    return text if plain else "\\" + json.dumps(text)
+    is_plain = text.isprintable() and text == text.strip() and text and not text.startswith(_FORMULA_STARTS)
+    return text if is_plain else "\\" + json.dumps(text)
 
 
 def _decoded(text: str) -> str:

@@ -59,7 +59,7 @@ PENALTIES = MappingProxyType(
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
-        **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
+        **{row.id: row for row in METHODS.values() if row.penalty is not None and not row.adversarial},
     }
 )
 
@@ -170,13 +170,13 @@ class Fitted:
 
 
 def fit_terms(
-    terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
+    terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **fit_options: Any
 ) -> Fitted:
     """Fit one tariff for each λ with :func:`fit_stack`, using smoothness, constraints and credibility."""
-    x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
+    x, offsets, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
-        weights = {"sample_weight": given["sample_weight"], "offset": fixed}
+        weights = {"sample_weight": fit_options["sample_weight"], "offset": offsets}
         smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **weights)
     smooth = smooth if isinstance(smooth, Mapping) else same_smoothness(terms, smooth)
     if any(smooth.values()):
@@ -184,8 +184,8 @@ def fit_terms(
     claims = claims_of(terms, table, y)
     ridge = extra_ridge(terms, claims, options.credibility, total=int((y != 0).sum()))
     shape.quadratic[:-1, :-1] += np.diag(ridge)
-    fitted = fit_stack(x, y, offset=fixed, shape=shape, options=options, **given)
-    return replace(fitted, smooth=smooth, claims=claims)
+    solution = fit_stack(x, y, offset=offsets, shape=shape, options=options, **fit_options)
+    return replace(solution, smooth=smooth, claims=claims)
 
 
 def fit_stack(
@@ -267,10 +267,10 @@ def fit_stack(
         if len(shape.rises):
             x_found, *progress = minimise_monotone(stack, **settings)
         else:
-            begin = stack.start
+            values = stack.start
             if stack.has_many_rows:
-                begin, *_ = minimise(stack.quadratic_start, begin, **settings | {"on_step": None})
-            x_found, *progress = minimise(stack.value_and_slope, begin, **settings)
+                values, *_ = minimise(stack.quadratic_start, values, **settings | {"on_step": None})
+            x_found, *progress = minimise(stack.value_and_slope, values, **settings)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = progress
     beta = shape.exact(beta)

@@ -40,7 +40,7 @@ def fit_glm(
     of the loss. Newton steps follow as long as they reduce the gradient, so the result is exact up to
     rounding.
 
-    scikit-learn does not support an offset (n,), so :func:`without_offset` converts the GLM to an equivalent
+    scikit-learn does not support an offset (n,), so :func:`remove_offset` converts the GLM to an equivalent
     GLM without an offset.
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -48,7 +48,7 @@ def fit_glm(
 
     if offset is not None:
         total = weight.sum()
-        y, weight = without_offset(y, weight, loss=loss, offset=offset)
+        y, weight = remove_offset(y, weight, loss=loss, offset=offset)
         # The deviance is now a mean with the new weights. The penalty is rescaled by the ratio of the sums of
         # old and new weights, so that the minimum does not change.
         shape = shape.times(total, weight.sum())
@@ -56,9 +56,9 @@ def fit_glm(
         start is None
         and shape.is_ridge
         and len(y) > 2 * SAMPLE
-        and y[(drawn := _evenly_spaced(len(y)))].any()
+        and y[(sampled_rows := _evenly_spaced(len(y)))].any()
     ):
-        start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
+        start, _ = fit_glm(x[sampled_rows], y[sampled_rows], weight[sampled_rows], loss=loss, shape=shape)
     with_ones = np.column_stack([x, np.ones(len(x))])
     if start is not None or not shape.is_ridge:
         return _fit_shape(with_ones, y, weight, loss=loss, shape=shape, start=start)
@@ -94,7 +94,7 @@ def _evenly_spaced(n: int) -> NDArray[np.int64]:
     return np.linspace(0, n - 1, SAMPLE).astype(np.int64)
 
 
-def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
+def remove_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
     """Return targets and weights (n,) for a GLM without offset that equals the GLM with offset o (n,).
 
     With variance power p, the deviance of y from exp(o) μ is exp((2 − p) o) times the deviance of exp(−o) y
@@ -118,9 +118,9 @@ def _fit_shape(
         start = np.append(np.zeros(x.shape[1] - 1), np.log(mean) if loss.has_log_link else mean)
     beta = start
 
-    def value(at: Array) -> float:
+    def value(b: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_half_gradient(at)[0]) / 2
+            return float(share @ loss.unit_deviance(x @ b, y) + shape.value_and_half_gradient(b)[0]) / 2
 
     best, steps, decrease = value(beta), 0, np.inf
     curvature: Array | None = None
@@ -134,7 +134,7 @@ def _fit_shape(
         else:
             slope = gradient_of(x, y, weight, beta, loss, shape)
         direction = np.linalg.solve(curvature, slope)
-        length, before, decrease = 1.0, decrease, float(slope @ direction) / 2
+        length, last_decrease, decrease = 1.0, decrease, float(slope @ direction) / 2
         while (
             not (trial := value(beta - length * direction)) <= best - 1e-4 * length * decrease
             and length > 1e-6
@@ -147,7 +147,7 @@ def _fit_shape(
             break
         # Most of the time is spent on the Hessian. Without constraints, it is reused if the predicted
         # decrease is at most a tenth of the previous one, because the Hessian then hardly changes.
-        if decrease > before / 10 or len(shape.rises):
+        if decrease > last_decrease / 10 or len(shape.rises):
             curvature = None
     return beta, steps
 

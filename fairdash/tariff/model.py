@@ -285,8 +285,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
         # Rows of weight 0 are left out of the fit, but row numbers in messages refer to all rows.
-        used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
-        require_fixed(self.terms_, features, numbers=used)
+        positive = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
+        require_fixed(self.terms_, features, numbers=positive)
         settings: dict[str, Any] = {
             "s": s,
             "sample_weight": weight,
@@ -294,17 +294,17 @@ class FairTariff(RegressorMixin, BaseEstimator):
             "options": options,
             "random_state": seed_to_fit(self.random_state),
         }
-        fitted = fit_terms(self.terms_, features, y, **settings)
-        self.smooth_, self.claims_ = dict(fitted.smooth), fitted.claims
+        solution = fit_terms(self.terms_, features, y, **settings)
+        self.smooth_, self.claims_ = dict(solution.smooth), solution.claims
         self.monotone_cost_ = (
-            monotone_cost(fitted, self.terms_, features, y, **settings) if options.monotone else None
+            monotone_cost(solution, self.terms_, features, y, **settings) if options.monotone else None
         )
-        self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
-        self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
-        steps = int(fitted.n_iter[-1])
-        self.n_iter_ = fitted.glm_steps + steps
+        self.intercept_, self.coef_ = float(solution.intercept[-1]), solution.coefficients[-1]
+        self.glm_intercept_, self.glm_coef_ = float(solution.intercept[0]), solution.coefficients[0]
+        steps = int(solution.n_iter[-1])
+        self.n_iter_ = solution.glm_steps + steps
         self.columns_ = {str(name): name for name in table.columns}
-        if not fitted.converged.all():
+        if not solution.converged.all():
             warnings.warn(
                 f"The tariff did not converge in {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
@@ -371,8 +371,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if base not in ("level", "average"):
             raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
-        fitted = (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
-        eta, values = self._rated(*fitted, base == "average")
+        coefficients = (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
+        eta, values = self._rated(*coefficients, base == "average")
         return relativities_table(
             self.terms_,
             base=float(eta[0]),
@@ -419,9 +419,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         checks = Checks(OptionError)
         options = {"lam": 0, "alpha": 0, "credibility": 0, "tol": 0, "max_iter": 1, "penalty_rows": 8}
         for name, minimum in options.items():
-            whole = name in ("max_iter", "penalty_rows")
-            fits = is_at_least(minimum, getattr(self, name), Integral if whole else Real)
-            hint = f"Give a {'whole ' if whole else ''}number of at least {minimum}."
+            is_integer = name in ("max_iter", "penalty_rows")
+            fits = is_at_least(minimum, getattr(self, name), Integral if is_integer else Real)
+            hint = f"Give a {'whole ' if is_integer else ''}number of at least {minimum}."
             checks.require(fits, name, "The value is not valid", hint)
         smooth: Any = self.smooth
         smooth = {str(name): v for name, v in smooth.items()} if isinstance(smooth, Mapping) else smooth

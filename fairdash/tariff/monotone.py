@@ -21,7 +21,7 @@ TRAINING, HELD_OUT = "training", "held out"
 
 
 def monotone_cost(
-    fitted: Fitted,
+    solution: Fitted,
     terms: Sequence[Term],
     table: pd.DataFrame,
     y: Array,
@@ -35,7 +35,7 @@ def monotone_cost(
 
     Parameters
     ----------
-    fitted
+    solution
         Fitted tariff with constraints; the other arguments are those with which it was fitted.
 
     Returns
@@ -50,8 +50,8 @@ def monotone_cost(
         more on s.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    constrained = replace(options, smooth=fitted.smooth)
-    free = replace(constrained, monotone={})
+    constrained = replace(options, smooth=solution.smooth)
+    unconstrained = replace(constrained, monotone={})
 
     def premiums(rows: NDArray[np.int64], fit_options: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
@@ -69,12 +69,12 @@ def monotone_cost(
         return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
     all_rows = np.arange(len(y))
-    predictions = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
+    predictions = np.stack([solution.premiums(terms, table)[-1], premiums(all_rows, unconstrained)])
     costs = {TRAINING: measure(predictions, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, free)])
+        predictions = np.stack([premiums(train, fit_options) for fit_options in (constrained, unconstrained)])
         costs[HELD_OUT] = measure(predictions, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 

@@ -36,8 +36,10 @@ class NetworkPenalty:
     def __init__(
         self, kind: type[BasePenalty], s: Array, weight: Array, rows: NDArray[np.int64], number: type[Any]
     ) -> None:
-        every, used = torch.arange(len(s)), torch.from_numpy(rows)
-        v = kind.encode(torch.from_numpy(s)[None], [every], torch.from_numpy(weight)[None, :, None])[0, used]
+        all_rows, sample = torch.arange(len(s)), torch.from_numpy(rows)
+        v = kind.encode(torch.from_numpy(s)[None], [all_rows], torch.from_numpy(weight)[None, :, None])[
+            0, sample
+        ]
         dtype = torch.from_numpy(np.empty(0, number)).dtype
         self._v, self._weight = v.to(dtype), torch.from_numpy(weight[rows, None].astype(number))
         self._penalty = kind(

@@ -81,30 +81,30 @@ def fit_path(
 
     def fitted(splits: Sequence[Split], run_step: StepRunner) -> TrainedModels:
         lams = (0.0, *plan.lams)
-        found = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, run_step=run_step)
-        is_glm = np.arange(len(found.members)) % len(lams) == 0
+        path = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, run_step=run_step)
+        is_glm = np.arange(len(path.members)) % len(lams) == 0
         order = np.argsort(~is_glm, kind="stable")
         if plan.methods[0] != STANDARD:
             order = np.argsort(is_glm, kind="stable")
-        members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
+        members = path.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
         n_unfinished = int((~members.pop("converged")).sum())
         notes = (
             f"{n_unfinished} of {len(members)} tariffs did not converge within the maximum number of steps.",
         )
         members = members.iloc[order].reset_index(drop=True)
-        predictions = found.predictions[order]
-        return replace(found, members=members, predictions=predictions, notes=notes if n_unfinished else ())
+        predictions = path.predictions[order]
+        return replace(path, members=members, predictions=predictions, notes=notes if n_unfinished else ())
 
     check_groups(dataset)
-    trained, aside, holdout = fitted(splits, run_step), plan.set_aside(dataset), None
-    if len(aside):
+    models, set_aside, holdout = fitted(splits, run_step), plan.set_aside(dataset), None
+    if len(set_aside):
         if confirms:
-            open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
+            open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), set_aside), set_aside[:0])
             fit_of_rest = fitted((open_rows,), within(run_step, "set-aside"))
-            found, premiums = fit_of_rest.members, fit_of_rest.predictions
-            holdout = SetAside.of(dataset, aside, members=found, predictions=premiums)
-        trained.predictions[:, aside] = np.nan
-    return replace(trained, set_aside=holdout)
+            members, premiums = fit_of_rest.members, fit_of_rest.predictions
+            holdout = SetAside.of(dataset, set_aside, members=members, predictions=premiums)
+        models.predictions[:, set_aside] = np.nan
+    return replace(models, set_aside=holdout)
 
 
 #: `N_FOLDS`: number of folds; the price is the mean prediction of one model per fold. `LEARNING_RATE`:

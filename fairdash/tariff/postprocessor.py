@@ -38,7 +38,7 @@ from fairdash.training.references.repair import fit_repair
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
 from fairdash.training.settings import OBJECTIVES, TrainingSettings, weight_decay_of
-from fairdash.training.splits import Split, folds
+from fairdash.training.splits import Split, fold_rows
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
 
@@ -196,9 +196,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         raw = self._raw_sensitive(X, sensitive_features)
         inputs = self._estimator_input(X)
         if weight is not None:
-            used = used_rows(sample_weight, len(raw))
-            raw, inputs = raw.iloc[used], _rows(inputs, used)
-            groups = None if groups is None else np.asarray(groups)[used]
+            row_mask = used_rows(sample_weight, len(raw))
+            raw, inputs = raw.iloc[row_mask], _rows(inputs, row_mask)
+            groups = None if groups is None else np.asarray(groups)[row_mask]
         self.levels_ = tuple(
             classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
         )
@@ -256,7 +256,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             return price * self.projection_.predict(features)
         if isinstance(self.projection_, FairRegressor):
             return self.projection_.predict(features)
-        repaired = self._projected(self._with_price(features, price)) + self.offset_
+        repaired = self._project_prices(self._with_price(features, price)) + self.offset_
         return np.asarray((1 - alpha) * price + alpha * np.maximum(repaired, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
@@ -278,9 +278,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         checks = Checks(OptionError)
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
         checks.require(in_range, "alpha", "The strength is not valid", "Give a number from 0 to 1.")
-        known = self.projection in PROJECTIONS
+        is_known = self.projection in PROJECTIONS
         hint = "Choose “trees”, “factors” or “network”."
-        checks.require(known, "projection", "This projection does not exist", hint)
+        checks.require(is_known, "projection", "This projection does not exist", hint)
         repairs = self.projection == "trees" or (in_range and self.alpha > 0)
         checks.require(repairs, "alpha", "0 means no repair", "Give an alpha above 0, or use trees.")
         is_of_price = self.projection != "network" or self.objective == "demographic_parity"
@@ -309,7 +309,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         for fitting.
         """
         models, held_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
-        for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
+        for fold in fold_rows(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
             train, test = fold.train, fold.validation
             part = None if weight is None else weight[train]
             models.append(self._fitted(_rows(inputs, train), y[train], part, seed))
@@ -364,11 +364,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
             if levels is None:
-                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                numbers.append(sensitive_table(column, name=str(column.name), min_rows=0)[:, 0])
                 continue
-            place = {name: code for code, name in enumerate(levels)}
+            code_by_level = {name: code for code, name in enumerate(levels)}
             # Rare and new classes belong to the last class, “all others”.
-            codes = column.astype(str).map(place).fillna(len(levels) - 1)
+            codes = column.astype(str).map(code_by_level).fillna(len(levels) - 1)
             numbers.append(np.asarray(codes, dtype=np.float64))
         return np.column_stack(numbers)
 
@@ -391,7 +391,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
         self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, repaired if self.monotone else repaired - price, sample_weight=weight)
-        self.offset_ = float(np.average(repaired - self._projected(table), weights=w))
+        self.offset_ = float(np.average(repaired - self._project_prices(table), weights=w))
         # Early stopping scores trees by minus half the mean squared residual on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         error = -2 * self.projection_.validation_score_.max() if stopped else np.nan
@@ -412,10 +412,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         )
         weight_column = None if weight is None else pd.Series(weight, name="weight")
         dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=weight_column)
-        rows, none = np.arange(len(price)), np.arange(0)
+        rows, no_rows = np.arange(len(price)), np.arange(0)
         lams = find_lams(
             dataset,
-            Split(rows, none, none),
+            Split(rows, no_rows, no_rows),
             TrainingSettings(loss=loss, weight_decay=weight_decay_of(len(price))),
             method=DEFAULT_METHOD,
             count=_STEPS,
@@ -428,7 +428,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
-    def _projected(self, table: Array) -> Array:
+    def _project_prices(self, table: Array) -> Array:
         """Return the repaired price: the original price plus the difference that trees predict.
 
         Trees predict step functions. The steps distort a difference less than a price. With `monotone`, trees

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tables.columns import clean_features, require_unique
 from fairdash.tables.frames import band_texts, in_intervals
-from fairdash.tariff.choosing import refuse_unmatched, unrated_problems
+from fairdash.tariff.choosing import require_matching_levels, unrated_problems
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -83,11 +83,11 @@ def relativities_table(
         breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
-    fixed: dict[int, float] = {}
+    fixed_by_term: dict[int, float] = {}
     for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
             # Fixed relativities are copied, because exp(log(x)) may change the last digit.
-            fixed |= dict(enumerate(term.relativities, start=len(rows)))
+            fixed_by_term |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
             for row, value, share, count in zip(
@@ -96,7 +96,7 @@ def relativities_table(
         ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share", "claims"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
-    table.loc[list(fixed), "value"] = list(fixed.values())
+    table.loc[list(fixed_by_term), "value"] = list(fixed_by_term.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in TEXTS}
     return table.assign(**texts, **{name: table[name].astype(float) for name in NUMBERS})
@@ -173,24 +173,24 @@ def in_words(table: pd.DataFrame) -> str:
         neutral = "relativity 1" if multiplies else "0 points"
         sentences.append(f"A pair that is not in the table, or that contains a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        claims = ", ".join(map(_claims_in_words, rare.head(5).to_dict("records")))
         others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         sentences.append(
-            f"Fewer than {MIN_CLAIMS} training rows have a claim for {listed}{others}. Review these values."
+            f"Fewer than {MIN_CLAIMS} training rows have a claim for {claims}{others}. Review these values."
         )
     return "\n".join(sentences)
 
 
-def _with_claims(row: dict[Any, Any]) -> str:
+def _claims_in_words(row: dict[Any, Any]) -> str:
     """Describe a row of a table with its number of claims; for example, “zone” “C” (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
-    named = []
+    names_with_claims = []
     for column, prefix in parts:
         level, low, high = (row[f"{prefix}{name}"] for name in ("level", "from", "to"))
         edges = [f"{word} {edge:g}" for word, edge in (("from", low), ("below", high)) if not pd.isna(edge)]
         text = "missing" if row["kind"] == MISSING else " ".join(edges) or f"“{level}”"
-        named.append(f"“{row[column]}” {text}")
-    return f"{' × '.join(named)} ({row['claims']:.0f})"
+        names_with_claims.append(f"“{row[column]}” {text}")
+    return f"{' × '.join(names_with_claims)} ({row['claims']:.0f})"
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
@@ -236,10 +236,10 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         ):
             X = X.assign(**{part.column: levels})
     features = named_features(X, [part.column for part in parts], numbers=numbers)
-    refuse_unmatched(mains, features)
+    require_matching_levels(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
-        problems = unrated_problems(mains, features, what="The tariff has no relativity", hint=hint)
+        problems = unrated_problems(mains, features, problem="The tariff has no relativity", hint=hint)
         if problems:
             raise DataError(*problems)
     return premiums(
@@ -255,8 +255,8 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
     names: list[Hashable] = list(dict.fromkeys(columns))
     checks = Checks(DataError)
     for name in names:
-        what = "The tariff has this factor, but X lacks this column"
-        checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
+        problem = "The tariff has this factor, but X lacks this column"
+        checks.require(name in features.columns, str(name), problem, "Add it to X under the same name.")
     checks.finish()
     return clean_features(features[names], numbers=tuple(dict.fromkeys(numbers)))
 
@@ -275,7 +275,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     DataError
         Raised if entries are not valid; the error lists all invalid entries.
     """
-    table, value = _completed(table)
+    table, value = _complete_columns(table)
     multiplies = value == RELATIVITY
     _check_values(table, value)
     kinds = table["kind"]
@@ -289,22 +289,22 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
         values.append(eta[rows.index[order]].to_numpy(dtype=float))
     pairs = table[kinds == INTERACTION]
     for names, rows in pairs.groupby(["factor", "by"], sort=False):
-        interaction, places = _pair(str(names[0]), str(names[1]), rows)
+        interaction, codes = _pair(str(names[0]), str(names[1]), rows)
         terms.append(interaction)
         of_pairs = np.zeros(len(interaction.shares))
-        of_pairs[places] = eta[rows.index]
+        of_pairs[codes] = eta[rows.index]
         values.append(of_pairs)
     (base,) = eta[kinds == BASE]
     return terms, float(base), values, multiplies
 
 
-def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _complete_columns(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with all columns, and the name of its column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
-    what, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
-    checks.require(len(value_columns) == 1, None, what, hint)
+    problem, hint = f"A tariff's table needs a column “{RELATIVITY}” or “{POINTS}”", _TABLE_HINT
+    checks.require(len(value_columns) == 1, None, problem, hint)
     for name in ("factor", "kind"):
         how = (
             "The table needs the columns factor, kind, level and relativity; split a coefficient's name, "
@@ -355,13 +355,15 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
-    for column, bad, what, hint in (
+    for column, invalid, problem, hint in (
         ("kind", ~kinds.isin(KINDS), f"have a kind other than {', '.join(KINDS)}", "Correct the kinds."),
         (value, lacks_number, f"have no number{above}", "Correct the numbers."),
         ("factor", lacks_factor, "have no factor", "Name the column."),
         ("level", lacks_level, "have no level or breakpoint", _FILL_HINT),
     ):
-        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {what}", hint)
+        checks.require(
+            not invalid.any(), column, f"{_rows_in_words(invalid)} of the tariff's table {problem}", hint
+        )
     checks.finish()
 
 
@@ -382,20 +384,20 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()
     kind = kinds[0] if len(kinds) else LEVEL
-    place = np.flatnonzero(rows["kind"] != MISSING)
+    not_missing = np.flatnonzero(rows["kind"] != MISSING)
     if kind == BREAKPOINT:
-        place = place[np.argsort(present["at"].to_numpy(), kind="stable")]
-        cells = rows["at"].to_numpy()[place].tolist()
+        not_missing = not_missing[np.argsort(present["at"].to_numpy(), kind="stable")]
+        cells = rows["at"].to_numpy()[not_missing].tolist()
     elif kind == BAND:
-        place = place[_ordered_bands(name, present["from"], present["to"])]
-        cells = rows["from"].to_numpy()[place][1:].tolist()
+        not_missing = not_missing[_ordered_bands(name, present["from"], present["to"])]
+        cells = rows["from"].to_numpy()[not_missing][1:].tolist()
     else:
         cells = present["level"].tolist()
     checks.require(
         len(set(cells)) == len(cells), name, "A level or breakpoint appears twice in the table", hint
     )
     checks.finish()
-    order = np.concatenate([place, missing])
+    order = np.concatenate([not_missing, missing])
     factor = Factor(
         column=name,
         # Levels with fixed relativities become ordinary levels, because the table contains their
@@ -413,8 +415,8 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
     """Return the order of bands by their lower edges, or raise a DataError if bands leave gaps or overlap."""
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
-    whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
-    if not (whole and (np.diff(lows[1:]) > 0).all()):
+    is_gapless = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
+    if not (is_gapless and (np.diff(lows[1:]) > 0).all()):
         raise DataError.of(
             "The bands leave a gap, overlap or do not cover all numbers",
             "Each band must begin where the previous one ends; leave the first “from” and last “to” empty.",
@@ -427,23 +429,23 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
     """Return the interaction that `rows` describe, and each row's position among the interaction's values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
-    places = of_first * second.n_places + of_second
-    if len(set(places.tolist())) < len(places):
+    codes = of_first * second.n_places + of_second
+    if len(set(codes.tolist())) < len(codes):
         raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one row.", column=name)
     shares = np.zeros(first.n_places * second.n_places)
-    shares[places] = rows["share"]
-    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
+    shares[codes] = rows["share"]
+    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), codes
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
     """Return the levels or bands of one column of an interaction, and each row's position among them."""
     if level.notna().all():
-        places, levels = pd.factorize(level.map(str))
+        codes, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)
     else:
         bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
         ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
         kind, cells, count = BAND, tuple(ordered["low"].tolist()[1:]), len(ordered)
-        places = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
+        codes = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
     factor = Factor(column=name, kind=kind, cells=cells, base=0, shares=(0.0,) * count)
-    return factor, places.astype(np.int64)
+    return factor, codes.astype(np.int64)

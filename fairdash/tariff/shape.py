@@ -169,11 +169,11 @@ def is_curve(term: Term) -> TypeGuard[Factor]:
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
-def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
+def _direction(term: Factor, directions: int | Sequence[str]) -> tuple[int, Index]:
     """Return the direction, +1 or −1, of a monotone factor, and the order of its values (n_places,)."""
-    if isinstance(given, int):
-        return given, np.arange(term.n_places)
-    rank = {level_text(level): k for k, level in enumerate(given)}
+    if isinstance(directions, int):
+        return directions, np.arange(term.n_places)
+    rank = {level_text(level): k for k, level in enumerate(directions)}
     return 1, np.argsort([rank[level] for level in term.cells]).astype(np.int64)
 
 
@@ -195,32 +195,32 @@ def _require_curves(
     for name, direction in monotone.items():
         leave = "Leave the column out of monotone"
         if name not in factors:
-            what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
+            text, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
         elif factors[name].kind == FIXED:
-            what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
+            text, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
         elif name in paired:
-            what = f"“{name}” is in an interaction, whose relativities could violate the constraint"
+            text = f"“{name}” is in an interaction, whose relativities could violate the constraint"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
+            text, hint = f"“{name}” has no valid direction", "Give +1 if it may only rise, −1 if only fall."
             fits = not isinstance(direction, (bool, Sequence)) and direction in (1, -1)
-            checks.require(fits, "monotone", what, hint)
+            checks.require(fits, "monotone", text, hint)
             continue
         else:
-            what, hint = _order_problem(factors[name], direction)
-            checks.require(not what, "monotone", what, hint)
+            text, hint = _order_problem(factors[name], direction)
+            checks.require(not text, "monotone", text, hint)
             continue
-        checks.require(False, "monotone", what, hint)
+        checks.require(False, "monotone", text, hint)
     checks.finish()
 
 
-def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
+def _order_problem(factor: Factor, directions: object) -> tuple[str, str]:
     """Return the problem with the order of a category's levels ("" if there is none), and the remedy."""
     name = factor.column
     hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(directions, str) or not isinstance(directions, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
-    levels = [level_text(level) for level in given]
+    levels = [level_text(level) for level in directions]
     if len(set(levels)) < len(levels):
         return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are the same level."
     absent = [level for level in factor.cells if level not in levels]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.tariff.glm import derivatives, fit_glm, without_offset
+from fairdash.tariff.glm import derivatives, fit_glm, remove_offset
 from fairdash.tariff.shape import Shape, is_curve
 from fairdash.tariff.terms import Term
 from fairdash.training.feature_encoder import TargetScale
@@ -76,12 +76,12 @@ def choose_smooth(
     rows = drawn_rows(n)[:MAX_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
-    fixed = np.zeros(n) if offset is None else offset
+    offsets = np.zeros(n) if offset is None else offset
     # Only the sampled rows are copied, because a copy of the whole design matrix would take twice the memory.
-    x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
-    place = np.arange(len(rows))
-    held_out = [place[k::FOLDS] for k in range(FOLDS)]
-    training = [np.delete(place, np.s_[k::FOLDS]) for k in range(FOLDS)]
+    x, target, weight, offsets = x[rows], target[rows], weight[rows], offsets[rows]
+    row_index = np.arange(len(rows))
+    held_out = [row_index[k::FOLDS] for k in range(FOLDS)]
+    training = [np.delete(row_index, np.s_[k::FOLDS]) for k in range(FOLDS)]
     has_claims = not loss.has_log_link or all(target[train].any() for train in training)
     if n < MIN_ROWS or not chosen or not has_claims:
         return dict.fromkeys(chosen, 0.0)
@@ -98,20 +98,20 @@ def choose_smooth(
             penalty = factor * square
             beta = beta - np.linalg.solve(curvature + penalty, slope + penalty @ beta)
             with np.errstate(over="ignore", invalid="ignore"):
-                deviance = loss.unit_deviance(x[test] @ beta + fixed[test], target[test])
+                deviance = loss.unit_deviance(x[test] @ beta + offsets[test], target[test])
             deviances.append(weight[test] * deviance)
         return np.concatenate(deviances)
 
     for _ in range(_SWEEPS):
-        starts: list[Array | None] = [each[0] for each in fits] or [None] * FOLDS
-        fits = [_fold(x, target, weight, rows, fixed, loss, shape(chosen), start)
+        starts: list[Array | None] = [fit[0] for fit in fits] or [None] * FOLDS
+        fits = [_fold(x, target, weight, rows, offsets, loss, shape(chosen), start)
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
-            each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
+            losses_of_column = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
             # A Newton step that is too long gives infinite or undefined deviances, so its γ is never
             # selected.
             with np.errstate(over="ignore", invalid="ignore"):
-                excess = each - each[np.nanargmin(each.sum(axis=1))]
+                excess = losses_of_column - losses_of_column[np.nanargmin(losses_of_column.sum(axis=1))]
                 noise = np.sqrt(len(rows)) * excess.std(axis=1)
             chosen[column] = SMOOTHS[int(np.argmax(excess.sum(axis=1) <= _TOLERANCE * noise))]
     return {column: each * (1 - 1 / FOLDS) * len(rows) / n for column, each in chosen.items()}
@@ -130,7 +130,7 @@ def _fold(
     """Return the GLM's β on some rows, gradient and Hessian of its deviance, and a factor for penalties."""
     data = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
-    target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])
+    target, mass = remove_offset(*data[1:], loss=loss, offset=offset[rows])
     slope, curvature = derivatives(data[0], target, mass, beta, loss, Shape.ridge(x.shape[1] - 1, 0.0))
     curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
     return beta, slope, curvature, float(data[2].sum() / mass.sum())

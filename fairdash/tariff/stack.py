@@ -113,8 +113,10 @@ class TariffStack:
         n = len(y)
         rows = np.arange(n)
         if n > options.penalty_rows:
-            drawn = rng_of(Stream.PENALTY_ROWS, random_state).choice(n, options.penalty_rows, replace=False)
-            rows = np.sort(drawn)
+            sampled_rows = rng_of(Stream.PENALTY_ROWS, random_state).choice(
+                n, options.penalty_rows, replace=False
+            )
+            rows = np.sort(sampled_rows)
         self.number = number or (np.float64 if n == len(rows) else np.float32)
         self.loss, self.objective, self.lams = options.loss, OBJECTIVES[options.objective], lams
         share = weight / weight.sum()
@@ -128,8 +130,8 @@ class TariffStack:
         # This objective is twice scikit-learn's objective, which is half the mean deviance plus half of α
         # ‖β‖².
         self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
-        fixed = np.zeros_like(y) if offset is None else offset
-        eta = x @ start + fixed
+        offsets = np.zeros_like(y) if offset is None else offset
+        eta = x @ start + offsets
         self._root = self._curvature(eta, x, share)
         # Each coordinate is contiguous in memory, which speeds up products with the coordinates of a few
         # models.
@@ -141,7 +143,7 @@ class TariffStack:
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
         #: Matrix (m, P + 1) that maps coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
-        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, fixed))
+        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, offsets))
         self.penalty_y, self.penalty_fixed = self.y[rows], self.fixed[rows]
         self.penalty_z = np.ascontiguousarray(self.z[:, rows])
         self.penalty: AveragesPenalty | NetworkPenalty
@@ -150,7 +152,7 @@ class TariffStack:
                 s, weight, rows, self.number,
                 premium=self.loss.prediction(eta[rows]),
                 ends_flat=not self.objective.uses_target,
-                fixed=None if offset is None else np.exp(offset[rows]),
+                fixed_scale=None if offset is None else np.exp(offset[rows]),
             )  # fmt: skip
         else:
             from fairdash.tariff.network_penalty import NetworkPenalty
@@ -206,15 +208,15 @@ class TariffStack:
         return lam * psi.astype(np.float64), slope * premium if self.loss.has_log_link else slope
 
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        at, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
+        eta, correction = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
             # The correction is added to η, so that the premiums are balanced. Its gradient is minus the
             # average of each coordinate, weighted by premiums.
-            logs = at @ self.z + self.fixed + np.log(self.share)
+            logs = eta @ self.z + self.fixed + np.log(self.share)
             premium_shares = softmax(logs, axis=1)
             correction = self.number(math.log(self.mean)) - logsumexp(logs, axis=1, keepdims=True)
-        error, slope, total = self._deviance(at, correction)
-        penalty_eta = at @ self.penalty_z + self.penalty_fixed + correction
+        error, slope, total = self._deviance(eta, correction)
+        penalty_eta = eta @ self.penalty_z + self.penalty_fixed + correction
         psi, gradient_of_psi = self._penalty_at(penalty_eta, self.lams[which])
         slope += gradient_of_psi @ self.penalty_z.T
         if self.mean is not None:
@@ -336,7 +338,7 @@ def minimise_monotone(
         bases = [np.linalg.qr(rises[active[k]].T)[0] for k in open_]
 
         def project(z: Array, which: NDArray[np.int64], bases: list[Array] = bases) -> Array:
-            return np.stack([each - bases[k] @ (each @ bases[k]) for each, k in zip(z, which, strict=True)])
+            return np.stack([row - bases[k] @ (row @ bases[k]) for row, k in zip(z, which, strict=True)])
 
         def objective(
             z: Array, which: NDArray[np.int64], own: NDArray[np.int64] = open_, project: Any = project
@@ -344,19 +346,21 @@ def minimise_monotone(
             value, slope = stack.value_and_slope(z, own[which])
             return value, project(slope, which)
 
-        begin = project(x[open_], np.arange(len(open_)))
+        start_values = project(x[open_], np.arange(len(open_)))
         tol_of = np.broadcast_to(tol, len(x))[open_]
         report = None if round_ else on_step
-        x[open_], steps, done = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=report)
+        x[open_], steps, is_converged = minimise(
+            objective, start_values, max_iter=max_iter, tol=tol_of, on_step=report
+        )
         n_iter[open_] += steps
-        converged[open_] = done
+        converged[open_] = is_converged
         slope = stack.value_and_slope(x[open_], open_)[1]
-        before = active.copy()
-        for each, k in zip(slope, open_, strict=True):
+        active_before = active.copy()
+        for row, k in zip(slope, open_, strict=True):
             if round_ < _ROUNDS // 2:
-                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, each)[0] > 0
+                active[k, active[k]] = np.linalg.lstsq(rises[active[k]].T, row)[0] > 0
             active[k] |= rises @ x[k] < -MIN_STEP
-        open_ = open_[(active != before)[open_].any(axis=1)]
+        open_ = open_[(active != active_before)[open_].any(axis=1)]
         if not len(open_):
             break
     return x, n_iter, converged
@@ -365,23 +369,23 @@ def minimise_monotone(
 def _direction(slope: Array, steps: list[Array], changes: list[Array]) -> Array:
     """Return the directions of the next steps, (K, P): minus approximate inverse Hessian times gradient."""
     q = slope.copy()
-    known = []
+    directions = []
     for s, y in zip(reversed(steps), reversed(changes), strict=True):
         curvature = (s * y).sum(axis=1)
         sound = curvature > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
         rho = np.where(sound, 1 / np.where(sound, curvature, 1.0), 0.0)
         a = rho * (s * q).sum(axis=1)
         q = q - a[:, None] * y
-        known.append((s, y, rho, a))
+        directions.append((s, y, rho, a))
     scale = np.ones_like(slope[:, 0])
-    fixed = np.zeros_like(scale, dtype=bool)
-    for _, y, rho, _ in known:
-        newest = (rho > 0) & ~fixed
+    is_fixed = np.zeros_like(scale, dtype=bool)
+    for _, y, rho, _ in directions:
+        newest = (rho > 0) & ~is_fixed
         size = (y * y).sum(axis=1)
         scale = np.where(newest, 1 / (np.where(newest, rho, 1.0) * np.maximum(size, 1e-300)), scale)
-        fixed |= newest
+        is_fixed |= newest
     q = scale[:, None] * q
-    for s, y, rho, a in reversed(known):
+    for s, y, rho, a in reversed(directions):
         b = rho * (y * q).sum(axis=1)
         q = q + (a - b)[:, None] * s
     return -q
@@ -403,7 +407,7 @@ def _search(
     (Lewis and Overton 2013, Algorithm 2.6).
     """
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
-    moved = np.zeros_like(value, dtype=bool)
+    is_flipped = np.zeros_like(value, dtype=bool)
     low, high = np.zeros_like(value), np.full_like(value, np.inf)
     downhill = (direction * slope).sum(axis=1)
     searching = open_
@@ -414,14 +418,14 @@ def _search(
         flat = (slope_there * direction[searching]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[searching]
         good = searching[enough]
         new_x[good], new_value[good], new_slope[good] = x_new[enough], new[enough], slope_there[enough]
-        moved[good] = True
+        is_flipped[good] = True
         low[good] = length[good]
-        short = searching[~enough]
-        high[short] = length[short]
+        too_short = searching[~enough]
+        high[too_short] = length[too_short]
         searching = searching[~(enough & flat)]
         if not len(searching):
             break
         length[searching] = np.where(
             np.isinf(high[searching]), 2 * length[searching], (low[searching] + high[searching]) / 2
         )
-    return new_x, new_value, new_slope, moved
+    return new_x, new_value, new_slope, is_flipped

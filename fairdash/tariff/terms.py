@@ -60,9 +60,9 @@ def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Arr
     """
     counts = []
     for term in terms:
-        places = term.places(table)
-        known = (places >= 0) & (y != 0)
-        counts.append(np.bincount(places[known], minlength=len(term.shares)).astype(float))
+        codes = term.places(table)
+        with_claims = (codes >= 0) & (y != 0)
+        counts.append(np.bincount(codes[with_claims], minlength=len(term.shares)).astype(float))
         if isinstance(term, Factor) and term.kind == BREAKPOINT:
             counts[-1][: term.n_places] = np.nan
     return tuple(counts)
@@ -106,19 +106,19 @@ def level_text(cell: Any) -> str:
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return each cell's position among `levels`, or −1, (n,), and True for each missing cell, (n,)."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
-    known = {level: place for place, level in enumerate(levels)}
+    code_by_level = {level: index for index, level in enumerate(levels)}
     # A missing cell has the code −1, which is the index of the last entry of this array.
-    places = np.array([*(known.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
-    return places[codes], codes < 0
+    indices = np.array([*(code_by_level.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
+    return indices[codes], codes < 0
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
     """Return the levels of a column in the order of its categories or, without categories, ascending."""
-    known = column.dropna()
+    present = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
-        ordered = known.cat.remove_unused_categories().cat.categories
+        ordered = present.cat.remove_unused_categories().cat.categories
     else:
-        ordered = pd.Index(known.unique()).sort_values()
+        ordered = pd.Index(present.unique()).sort_values()
     return tuple(dict.fromkeys(level_text(cell) for cell in ordered))
 
 
@@ -127,11 +127,13 @@ def numbers_of(column: pd.Series) -> Array:
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
-def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def interpolate_between(
+    cells: Array, points: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Return the breakpoints below and above each cell, and its relative position between them, in [0, 1]."""
-    place = np.interp(cells, points, np.arange(len(points)))
-    below = np.minimum(place.astype(np.int64), max(len(points) - 2, 0))
-    return below, np.minimum(below + 1, len(points) - 1), place - below
+    position = np.interp(cells, points, np.arange(len(points)))
+    below = np.minimum(position.astype(np.int64), max(len(points) - 2, 0))
+    return below, np.minimum(below + 1, len(points) - 1), position - below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,15 +198,15 @@ class Factor:
         """Return the position of each row's value or lower breakpoint, (n,), or −1 if a row has no value."""
         column = table[self.column]
         if self.of_levels:
-            places, missing = positions(column, self.cells)
+            codes, missing = positions(column, self.cells)
         else:
             cells = numbers_of(column)
             missing = np.isnan(cells)
             if self.kind == BAND:
-                places = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
+                codes = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
             else:
-                places = between(np.where(missing, self.cells[0], cells), self.cells)[0]
-        return np.where(missing, self.n_places if self.has_missing else -1, places)
+                codes = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)[0]
+        return np.where(missing, self.n_places if self.has_missing else -1, codes)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """Return the design matrix, (n, width), in which a cell without a value is treated as the base."""
@@ -233,13 +235,13 @@ class Factor:
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """Return the contribution of each row to η, (K, n), from values (K, n_values); 0 without a value."""
-        places = self.places(table)
-        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
+        codes = self.places(table)
+        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, codes]
         if self.kind != BREAKPOINT:
             return values_there
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
-        _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
+        _, above, part = interpolate_between(np.where(missing, self.cells[0], cells), self.cells)
         return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
@@ -274,8 +276,8 @@ class Interaction:
     def used(self) -> NDArray[np.int64]:
         """Indices of the pairs that have a coefficient."""
         first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
-        free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
-        return np.flatnonzero(free)
+        is_free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
+        return np.flatnonzero(is_free)
 
     @property
     def width(self) -> int:
@@ -285,8 +287,8 @@ class Interaction:
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
         """Return the position of each row's pair, (n,), or −1 for rows without a pair."""
         first, second = self.first.places(table), self.second.places(table)
-        known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
-        return np.where(known, first * self.second.n_places + second, -1)
+        valid = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
+        return np.where(valid, first * self.second.n_places + second, -1)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """Return the design matrix, (n, width)."""
@@ -363,5 +365,5 @@ def blocks_of(terms: Sequence[Term]) -> list[slice]:
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]
 
 
-def is_at_least(least: float, value: Any, kind: Any = Real) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+def is_at_least(limit: float, value: Any, kind: Any = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= limit

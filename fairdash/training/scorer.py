@@ -78,7 +78,7 @@ class DependenceScorer(BaseEstimator):
             scikit-learn then reports NaN), or if residuals are measured without y. The errors of
             :func:`fairdash.measure` are also raised.
         """
-        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
+        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", min_rows=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
             raise OptionError.of(
                 "The sensitive column is constant in these rows, so dependence on it is undefined",

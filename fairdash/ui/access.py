@@ -88,14 +88,14 @@ def show_user() -> None:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 
 
-def _id_of(how: str, *who: object) -> str:
+def _id_of(kind: str, *parts: object) -> str:
     """Return an owner's id, which is a hash. It is safe in a path, and reveals no name in logs."""
-    if not all(isinstance(part, str) and part.strip() for part in who):
+    if not all(isinstance(part, str) and part.strip() for part in parts):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
             "Open fairdash at its usual address. If you are already signed in, tell the administrator.",
         )
-    return sha256(json.dumps([how, *who]).encode())[:32]
+    return sha256(json.dumps([kind, *parts]).encode())[:32]
 
 
 #: Host names of this machine, which no web site can have.
@@ -164,8 +164,8 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
 
 
 def _values(scope: Scope, header: str) -> list[str]:
-    asked = header.lower().encode("latin-1")
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
+    header_bytes = header.lower().encode("latin-1")
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == header_bytes]
 
 
 def _refusal_without_user(scope: Scope) -> str | None:
@@ -201,9 +201,9 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
 def _is_allowed_host(name: str) -> bool:
     if name in LOOPBACK:
         return True
-    for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
-        own = str(own).strip().lower().rstrip(".")
-        if own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])):
+    for pattern in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
+        pattern = str(pattern).strip().lower().rstrip(".")
+        if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
     return False
 

@@ -39,7 +39,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
         elif isinstance(block, str):
             st.markdown(unbroken(safe(block)))
         elif isinstance(block, list):
-            st.markdown(unbroken("\n".join(f"- {safe(each)}" for each in block)))
+            st.markdown(unbroken("\n".join(f"- {safe(item)}" for item in block)))
         elif isinstance(block, dict):
             for name, text in block.items():
                 st.markdown(unbroken(f"**{safe(name)}** · {safe(text)}"))
@@ -55,23 +55,23 @@ def show_table(table: Table, keys: Keys) -> None:
         st.markdown(f"**{safe(table.title)}**")
     # Streamlit's grid needs unique column names, and does not render Markdown in headers.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
-    shown: Any
+    styled: Any
     if table.file and len(table.frame) <= MAX_ROWS:
-        shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
+        styled = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
         # Long tables contain numbers, so that users can sort by value. Short tables contain strings, because
         # numbers take ten times as long to draw.
         write: dict[Any, Any] = {
-            name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
+            name: partial(table.written, str(cells)) for name, cells in zip(names, table.frame, strict=True)
         }
-        shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
+        styled = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
         # Presentation mode shows a static table, because the text of Streamlit's grid is too small for a
         # lecture hall.
-        large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
-        st.table(large, hide_index=True, alt=table.title)
+        full_table = pd.DataFrame(table.rows, columns=[safe(name) for name in names]).loc[:, kept].map(safe)
+        st.table(full_table, hide_index=True, alt=table.title)
     else:
-        st.dataframe(shown, hide_index=True, alt=table.title)
+        st.dataframe(styled, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:
@@ -119,15 +119,15 @@ def show_stage(
 
     def released() -> None:
         # The browser may send any value, but only a position of the slider is accepted.
-        at = st.session_state[key].released
-        places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
-        if isinstance(at, int) and 0 <= at < places:
-            on_release(at)
+        position = st.session_state[key].released
+        n_frames = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
+        if isinstance(position, int) and 0 <= position < n_frames:
+            on_release(position)
 
     larger = {"text": presented_text, "share": presented_share} if presented() else {}
     figures = [
-        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
-        for place, each in enumerate(data["figures"])
+        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{index + 1}"}
+        for index, each in enumerate(data["figures"])
     ]
     _component()(key=key, data=data | {"figures": figures}, on_released_change=released)
 

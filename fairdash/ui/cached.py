@@ -12,8 +12,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, bounded
-from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, limit_memory_of_tables
+from fairdash.data.uploads import check_stored, clear_cached_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.classical import RankLink, rank_link
 from fairdash.dependence.grouping import as_groups
@@ -53,24 +53,24 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
-class _LastDeletion:
+class _DeletionWatch:
     """Last deletion that this process has noticed."""
 
     deletion: bytes | None = None
 
 
-def forget_what_was_deleted() -> None:
+def drop_deleted_entries() -> None:
     """Clear the caches if any process has deleted a file in ``FAIRDASH_HOME`` since the last call.
 
     A cache that is not cleared would return tables whose sources were deleted.
     """
     last = last_deletion()
-    if _LastDeletion.deletion != last:
-        if _LastDeletion.deletion is not None:
+    if _DeletionWatch.deletion != last:
+        if _DeletionWatch.deletion is not None:
             st.cache_data.clear()
             st.cache_resource.clear()
-            forget_tables()
-        _LastDeletion.deletion = last
+            clear_cached_tables()
+        _DeletionWatch.deletion = last
 
 
 #: Functions that turn arguments into cache keys, by type. Arguments whose names begin with "_" are not in the
@@ -112,9 +112,9 @@ def _cached_on_server(
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
-            forget_what_was_deleted()
-            for each in (*args, *kwargs.values()):
-                _check_access(each)
+            drop_deleted_entries()
+            for argument in (*args, *kwargs.values()):
+                _check_access(argument)
             value: Found = cached(*args, **kwargs)
             return value
 
@@ -123,17 +123,17 @@ def _cached_on_server(
     return make
 
 
-def _check_access(thing: object, owner: str | None = None) -> None:
+def _check_access(record: object, owner: str | None = None) -> None:
     """Raise an error if a file or run is deleted or has another owner than `owner` (default: the user)."""
-    if isinstance(thing, UploadSource):
-        check_kept(thing.sha256, owner=owner or current_owner())
-    elif isinstance(thing, Run):
-        Run(thing.id, owner=owner or current_owner())
+    if isinstance(record, UploadSource):
+        check_stored(record.sha256, owner=owner or current_owner())
+    elif isinstance(record, Run):
+        Run(record.id, owner=owner or current_owner())
 
 
 @st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_CACHE_KEYS)
 def _load(source: DatasetSource) -> Dataset:
-    with bounded():
+    with limit_memory_of_tables():
         return source.load()
 
 
@@ -142,7 +142,7 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
 
     `owner` is by default the current user. A thread has no browser session, so it must pass `owner`.
     """
-    forget_what_was_deleted()
+    drop_deleted_entries()
     _check_access(source, owner)
     return _load(source)
 
@@ -150,7 +150,7 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
 @_cached_on_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
     """Return all columns of a source's table, regardless of their roles."""
-    with bounded():
+    with limit_memory_of_tables():
         return source.table()
 
 
@@ -212,22 +212,22 @@ def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: flo
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Return an uploaded file's table and reading report. Each file is parsed once per server."""
-    forget_what_was_deleted()
-    check_kept(digest, owner=current_owner())
-    with bounded():
+    drop_deleted_entries()
+    check_stored(digest, owner=current_owner())
+    with limit_memory_of_tables():
         return table_of_upload(digest, reading, name=name)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
-    with bounded():
+    with limit_memory_of_tables():
         return file_contents(read_upload(digest))
 
 
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     """Return the format of an uploaded file, and its sheets or tables."""
-    forget_what_was_deleted()
-    check_kept(digest, owner=current_owner())
+    drop_deleted_entries()
+    check_stored(digest, owner=current_owner())
     return _contents(digest)
 
 
@@ -303,13 +303,13 @@ def summary_of(source: DatasetSource) -> Summary:
     open_fixes: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
-        decided = {fix.column for fix in source.fixes}
-        with_role = {column for part in source.roles.parts.values() for column in part}
+        fixed_columns = {fix.column for fix in source.fixes}
+        role_columns = {column for part in source.roles.parts.values() for column in part}
         open_fixes = tuple(
-            way
-            for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
-            if way.column not in decided
-            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else with_role)
+            fix
+            for fix in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
+            if fix.column not in fixed_columns
+            and fix.column in (source.roles.features if fix.fixes[0].kind in _OF_FEATURES else role_columns)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)
@@ -335,9 +335,9 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
         y, s = y[rows], s[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
-    counted: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
-    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **counted)
-    value = measure(DEFAULT_MEASURE, y, s, **counted)
+    test_options: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
+    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **test_options)
+    value = measure(DEFAULT_MEASURE, y, s, **test_options)
     return value, test.p_value, test.n
 
 

@@ -54,10 +54,10 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        st.error(in_plain_words(error))
+        st.error(error_in_words(error))
 
 
-def in_plain_words(error: Exception) -> str:
+def error_in_words(error: Exception) -> str:
     """Return an error's message in Markdown, and write the traceback of an unexpected error to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
@@ -72,7 +72,7 @@ def in_plain_words(error: Exception) -> str:
 
 def show_problems(error: FairdashError) -> None:
     """Show all problems of an error as plain text, one per line."""
-    st.error(in_plain_words(error))
+    st.error(error_in_words(error))
 
 
 def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:
@@ -141,12 +141,12 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
     # Larger text makes a title of several lines higher, so the figure must also be higher.
-    more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
-    height = 1.15 * figure.layout.height + more
+    extra_height = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
+    height = 1.15 * figure.layout.height + extra_height
     figure.update_layout(title_subtitle_font_size=text, height=height)
-    if more:
-        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * more, title_automargin=False)
-        figure.update_layout(title_y=title.y - more / height)
+    if extra_height:
+        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * extra_height, title_automargin=False)
+        figure.update_layout(title_y=title.y - extra_height / height)
     figure.update_annotations(font_size=text)
     return figure
 

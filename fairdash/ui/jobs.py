@@ -136,8 +136,8 @@ def finished(study: Study) -> Tables | None:
 
 def tables_so_far(study: Study) -> tuple[Tables, bool]:
     """Return the tables that a study has stored so far, and whether it is finished, without starting it."""
-    done = finished(study)
-    return (_tables(study), False) if done is None else (done, True)
+    is_finished = finished(study)
+    return (_tables(study), False) if is_finished is None else (is_finished, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
@@ -155,9 +155,9 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
         Name of a place on the page. A new study cancels the earlier study in the same place.
     """
     state = KEY("study", slot)
-    earlier = st.session_state.get(state)
-    if earlier is None or earlier[0] != study:
-        job = None if earlier is None else find_study(earlier[0])
+    last_request = st.session_state.get(state)
+    if last_request is None or last_request[0] != study:
+        job = None if last_request is None else find_study(last_request[0])
         if job is not None and not job.status.is_over:
             cancel(job)
         st.session_state[state] = (study, time.monotonic())

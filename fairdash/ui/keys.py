@@ -85,7 +85,7 @@ class Keys:
         path = Path(file)
         parts = path.with_suffix("").parts
         # The prefix is the part of the path that begins at the last folder "ui" or "pages", without "ui".
-        start = max((place for place, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
+        start = max((index for index, part in enumerate(parts) if part in _PREFIX_FOLDERS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # A file may register its prefix again, because a page's script is executed at every rerun.
         if _TAKEN.setdefault(self.prefix, path) != path:
@@ -106,4 +106,4 @@ def name_in(key: str) -> str:
     'hiding-f'
     """
     _, _, name = key.partition(" ")
-    return "-".join("".join(each if each.isalnum() or each in "_-" else " " for each in name).split())
+    return "-".join("".join(sign if sign.isalnum() or sign in "_-" else " " for sign in name).split())

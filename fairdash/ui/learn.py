@@ -27,9 +27,9 @@ from fairdash.views.reports.methods import (
 def show_answer() -> None:
     """Show the benchmark's findings on the default method, and the mean ranks of methods."""
     table = read_methods()
-    st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
-    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
-        ranks = mean_ranks(table, several=several)
+    st.markdown("\n".join(f"- {safe(sentence)}" for sentence in summary(table)))
+    for is_several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
+        ranks = mean_ranks(table, several=is_several)
         if len(ranks):
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
             st.markdown(
@@ -45,13 +45,13 @@ def show_data_set() -> None:
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
     rows = table[table["data"] == data]
-    linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
+    linked = [str(reading) for reading in rows.loc[rows["linked"], "reading"].unique()]
     # For a combination of attributes, the joint dependence comes first.
-    linked.sort(key=lambda each: not each.endswith(JOINT))
+    linked.sort(key=lambda reading: not reading.endswith(JOINT))
     if linked:
         reading = choose(
             "Dependence by",
-            {each: TITLES[each] for each in linked},
+            {reading: TITLES[reading] for reading in linked},
             name=Address.READING,
             key=KEY("reading"),
         )
@@ -75,10 +75,10 @@ def show_data_set() -> None:
         "network's predictions on the sensitive attribute is no higher than by chance."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
-    lacking = [f"{name}: {why}." for name, why in missing(table).items()]
+    lacking = [f"{name}: {text}." for name, text in missing(table).items()]
     if lacking:
         with st.expander("Methods without results on some data sets"):
-            st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
+            st.markdown("\n".join(f"- {safe(sentence)}" for sentence in lacking))
 
 
 KEY = Keys(__file__)
@@ -128,18 +128,20 @@ def _ask_for_scene() -> str:
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):
-        back, row, on = (st.container(width="content") for _ in range(3))
+        back_button, row, right = (st.container(width="content") for _ in range(3))
     with row:
         name = choose("Scene", titles, name=Address.SCENE, key=key, hidden_label=True)
 
     def go(to: str) -> None:
         st.session_state[key] = st.query_params[Address.SCENE] = to
 
-    at = names.index(name)
-    if at > 0:
-        back.button("Back", key=KEY("back"), on_click=go, args=(names[at - 1],))
-    if at + 1 < len(names):
-        on.button("Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[at + 1],))
+    scene_index = names.index(name)
+    if scene_index > 0:
+        back_button.button("Back", key=KEY("back"), on_click=go, args=(names[scene_index - 1],))
+    if scene_index + 1 < len(names):
+        right.button(
+            "Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[scene_index + 1],)
+        )
     return name
 
 

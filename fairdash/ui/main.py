@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairdash.jobs.queue import ensure_workers
 from fairdash.ui.access import require_sign_in, show_user
-from fairdash.ui.cached import forget_what_was_deleted
+from fairdash.ui.cached import drop_deleted_entries
 from fairdash.ui.frame import (
     PRESENTED,
     ask_for_presentation,
@@ -37,7 +37,7 @@ if st.context.theme.type == "dark":
     )
 if presented():
     st.html(PRESENTED)
-forget_what_was_deleted()
+drop_deleted_entries()
 chosen = st.navigation(sections())
 require_sign_in()
 with plain_errors():

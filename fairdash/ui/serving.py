@@ -36,10 +36,10 @@ def arguments_to_serve(port: int) -> list[str]:
 
 def keep_terms() -> Callable[[], None]:
     """Delete expired uploads regularly while the server runs. Return a function that stops this."""
-    from fairdash.runs.deletion import keep_enforcing
-    from fairdash.ui.cached import forget_what_was_deleted
+    from fairdash.runs.deletion import start_deletion_thread
+    from fairdash.ui.cached import drop_deleted_entries
 
-    return keep_enforcing(then=forget_what_was_deleted)
+    return start_deletion_thread(then=drop_deleted_entries)
 
 
 def enter_app_folder() -> None:

@@ -35,9 +35,9 @@ def chosen_source() -> DatasetSource:
     try:
         source = _source(name)
     except FairdashError:
-        _forget(Address.DATASET)
+        _discard(Address.DATASET)
         raise
-    _remember(Address.DATASET, name)
+    _store_choice(Address.DATASET, name)
     return source
 
 
@@ -67,10 +67,10 @@ def choose_source(source: DatasetSource) -> None:
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
     if st.session_state.get(Address.DATASET) not in (None, name):
-        _forget(Address.RUN)
-        _forget(Address.SEARCH)
-        _forget(Address.AUDIT)
-    _remember(Address.DATASET, name)
+        _discard(Address.RUN)
+        _discard(Address.SEARCH)
+        _discard(Address.AUDIT)
+    _store_choice(Address.DATASET, name)
 
 
 def chosen_run() -> Run | None:
@@ -114,17 +114,17 @@ def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
         job = kind(name, owner=current_owner())
         _adopt_data(job)
     except FairdashError:
-        _forget(key)
+        _discard(key)
         raise
-    _remember(key, name)
+    _store_choice(key, name)
     return job
 
 
 def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
     if job is None:
-        _forget(key)
+        _discard(key)
     else:
-        _remember(key, job.id)
+        _store_choice(key, job.id)
 
 
 def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
@@ -138,13 +138,13 @@ def _source(name: str) -> DatasetSource:
     return unsaved[name] if name in unsaved else load_source(name, owner=current_owner())
 
 
-def _remember(key: Address, value: str) -> None:
+def _store_choice(key: Address, value: str) -> None:
     st.session_state[key] = value
     if st.query_params.get(key) != value:
         st.query_params[key] = value
 
 
-def _forget(key: Address) -> None:
+def _discard(key: Address) -> None:
     st.session_state.pop(key, None)
     if key in st.query_params:
         del st.query_params[key]
@@ -156,7 +156,7 @@ def choose(
     *,
     name: str,
     key: str,
-    place: Any = st,
+    container: Any = st,
     hidden_label: bool = False,
 ) -> str:
     """Show a segmented control of `options`, whose selected id is stored in the address.
@@ -173,7 +173,7 @@ def choose(
         Name of the parameter in the address.
     key
         Key of the control, which differs from `name` if two controls share a parameter.
-    place
+    container
         Container for the control, which is a column or the page.
 
     Returns
@@ -183,14 +183,14 @@ def choose(
     """
     in_address = st.query_params.get(name)
     if in_address is not None and in_address not in options:
-        known = ", ".join(f"“{safe(each)}”" for each in options)
-        place.warning(
-            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
+        options_text = ", ".join(f"“{safe(option)}”" for option in options)
+        container.warning(
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {options_text}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
         st.session_state[key] = in_address if in_address in options else next(iter(options))
-    chosen: str = place.segmented_control(
+    chosen: str = container.segmented_control(
         label,
         list(options),
         format_func=options.__getitem__,

@@ -50,7 +50,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 def in_lines(*terms: str) -> str:
     """Return the explanations of these symbols (by default all), one per line."""
-    return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
+    return "  \n".join(GLOSSARY[term] for term in terms or GLOSSARY)
 
 
 def explain(*terms: str) -> None:

@@ -15,7 +15,7 @@ from fairdash.errors import RunError
 from fairdash.runs.store import Run
 from fairdash.storage.log import note_export
 from fairdash.ui.access import current_owner
-from fairdash.ui.frame import in_plain_words
+from fairdash.ui.frame import error_in_words
 from fairdash.ui.keys import Keys
 from fairdash.utils.options import bounds, options_of
 from fairdash.utils.safe_csv import safe_csv
@@ -64,7 +64,7 @@ class FileOnRequest:
                 except Exception as error:
                     # download_file shows this text on the page, and in_plain_words writes the traceback to
                     # the log.
-                    self._failure = in_plain_words(error)
+                    self._failure = error_in_words(error)
         return self._failure
 
 
@@ -130,31 +130,33 @@ def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
 _NONE = "None"
 
 
-def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
+def ask(container: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     """Ask for a plan's option in a suitable widget, with the label, help text and range of the option.
 
     `more` contains further arguments of the widget, such as its key. If `more` contains `options`, such as a
     table's columns, the user chooses one or several of them. None may be an option.
     """
     option = options_of(plan)[name]
-    about, kind, default = option.metadata, str(option.type), option.default
-    words = {"label": about["label"], "help": about["help"] or None, **more}
+    metadata, kind, default = option.metadata, str(option.type), option.default
+    words = {"label": metadata["label"], "help": metadata["help"] or None, **more}
     if "options" in more and kind.startswith("tuple"):
-        return tuple(place.multiselect(**{"placeholder": _NONE, **words}))
+        return tuple(container.multiselect(**{"placeholder": _NONE, **words}))
     if "options" in more:
-        return place.selectbox(**{"format_func": lambda each: _NONE if each is None else each, **words})
-    if isinstance(choices := about["choices"], Mapping):
-        captions = [each.meaning for each in choices.values()]
-        return place.radio(
-            options=list(choices), format_func=lambda each: choices[each].title, captions=captions, **words
+        return container.selectbox(
+            **{"format_func": lambda option: _NONE if option is None else option, **words}
         )
-    if not about["within"]:
-        return str(place.text_input(max_chars=20, **words)).strip()
-    scale = 100 if about["unit"] else 1
+    if isinstance(choices := metadata["choices"], Mapping):
+        captions = [key.meaning for key in choices.values()]
+        return container.radio(
+            options=list(choices), format_func=lambda key: choices[key].title, captions=captions, **words
+        )
+    if not metadata["within"]:
+        return str(container.text_input(max_chars=20, **words)).strip()
+    scale = 100 if metadata["unit"] else 1
     number_type = int if kind.startswith("int") else float
-    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
-    begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
-    step = number_type(scale * about["step"]) if about["step"] else None
-    shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
-    given = place.number_input(**shown | words)
-    return given if given is None or scale == 1 else given / scale
+    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(metadata["within"]))
+    initial_value = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
+    step = number_type(scale * metadata["step"]) if metadata["step"] else None
+    number_options = {"min_value": low, "max_value": high, "value": initial_value, "step": step}
+    number = container.number_input(**number_options | words)
+    return number if number is None or scale == 1 else number / scale

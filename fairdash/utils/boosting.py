@@ -46,10 +46,10 @@ class BoostedTrees(HistGradientBoostingRegressor):
         return self
 
 
-def bins_for(columns: Array, most: int) -> int:
+def bins_for(columns: Array, limit: int) -> int:
     """Return the number of bins per column of a table (n, p), which is smaller if p is large.
 
-    If there are more rows than bins, the function returns `most` without counting values, because bins take
+    If there are more rows than bins, the function returns `limit` without counting values, because bins take
     little time in this case.
 
     Examples
@@ -59,12 +59,12 @@ def bins_for(columns: Array, most: int) -> int:
     >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
     9
     """
-    n_bins = columns.shape[1] * most
+    n_bins = columns.shape[1] * limit
     if len(columns) >= n_bins and n_bins <= _MAX_BINS_A_NODE:
-        return most
+        return limit
     values = max(len(np.unique(column)) for column in columns.T)
-    fitting = most if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
-    return max(2, min(most, values, fitting))
+    fitting = limit if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    return max(2, min(limit, values, fitting))
 
 
 def in_bins(columns: Array, count: int) -> Array:
@@ -79,12 +79,12 @@ def in_bins(columns: Array, count: int) -> Array:
     array([1., 1., 3., 3., 5., 5.])
     """
     for column in columns.T:
-        known = np.sort(column[~np.isnan(column)])
-        if len(known) <= count or len(np.unique(known)) <= count:
+        sorted_values = np.sort(column[~np.isnan(column)])
+        if len(sorted_values) <= count or len(np.unique(sorted_values)) <= count:
             continue
-        upper_edges = np.unique(known[np.arange(1, count + 1) * len(known) // count - 1])
-        starts = np.searchsorted(known, upper_edges, side="right")
-        middles = known[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
+        upper_edges = np.unique(sorted_values[np.arange(1, count + 1) * len(sorted_values) // count - 1])
+        starts = np.searchsorted(sorted_values, upper_edges, side="right")
+        middles = sorted_values[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
         is_known = ~np.isnan(column)
         column[is_known] = middles[np.searchsorted(upper_edges, column[is_known])]
     return columns

@@ -90,39 +90,39 @@ class Classes(NamedTuple):
         ]
 
 
-def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Classes:
+def classes_of(values: ArrayLike | pd.Series, *, min_rows: int = MIN_ROWS) -> Classes:
     """Return the class of each value.
 
     Parameters
     ----------
     values : (n,) array
         Text or categories, possibly with missing values.
-    fewest
+    min_rows
         Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If even
         the merged class has too few rows, the next rarest class is merged as well.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
-        places, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+        category_codes, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
-        places, levels = pd.factorize(column, sort=True)
+        category_codes, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
         # The levels are sorted as text, so that the order does not depend on the type of the levels.
         order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
-        places = np.append(np.argsort(order), -1)[places]
-    names, codes = [str(level) for level in levels], np.asarray(places, dtype=np.intp)
+        category_codes = np.append(np.argsort(order), -1)[category_codes]
+    names, codes = [str(level) for level in levels], np.asarray(category_codes, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    rare = rare_classes(counts, fewest)
+    rare = rare_classes(counts, min_rows)
     if len(rare) < 2:
         return Classes(codes, tuple(names), {})
     remaining = [k for k in range(len(names)) if k not in rare]
-    place = np.full(len(names) + 1, len(remaining), dtype=np.intp)
-    place[remaining], place[-1] = np.arange(len(remaining)), -1
-    others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {fewest} rows)"
-    merged = {names[k]: int(counts[k]) for k in sorted(rare)}
-    return Classes(place[codes], (*(names[k] for k in remaining), others), merged)
+    new_code = np.full(len(names) + 1, len(remaining), dtype=np.intp)
+    new_code[remaining], new_code[-1] = np.arange(len(remaining)), -1
+    others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {min_rows} rows)"
+    merged_classes = {names[k]: int(counts[k]) for k in sorted(rare)}
+    return Classes(new_code[codes], (*(names[k] for k in remaining), others), merged_classes)
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
@@ -130,18 +130,18 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
 
     No classes are merged, and missing values become NaN.
     """
-    classes = classes_of(values, fewest=0)
+    classes = classes_of(values, min_rows=0)
     if as_codes or len(classes.names) < 2:
         return np.where(classes.codes < 0, np.nan, classes.codes)
     columns = np.column_stack(list(classes.columns("").values()))
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
-def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
+def rare_classes(counts: NDArray[np.int64], min_rows: int) -> set[int]:
     """Return the classes to merge, given their numbers of rows (k,), so that at least two classes remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
-    rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
-    while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
+    rare = [k for k in order if counts[k] < min_rows][: len(counts) - 1]
+    while rare and counts[rare].sum() < min_rows and len(rare) < len(counts) - 1:
         rare.append(order[len(rare)])
     return set(rare)
 

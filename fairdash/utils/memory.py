@@ -43,7 +43,7 @@ def can_limit() -> bool:
     return sys.platform == "linux" and not any(path.exists() for path in _GPUS)
 
 
-def beyond() -> str:
+def is_over_limit() -> str:
     """Return the words that follow "takes more" in a message and name the exceeded limit."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 

@@ -32,8 +32,8 @@ def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
     >>> to_plain(Fix("keep", "region"))
     {'kind': 'keep', 'column': 'region'}
     """
-    plain: dict[str, Any] = _converter(own_way).unstructure(record)
-    return plain
+    plain_record: dict[str, Any] = _converter(own_way).unstructure(record)
+    return plain_record
 
 
 def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool = True) -> Record:
@@ -141,6 +141,6 @@ def _list_or_tuple(values: object, kind: Any, structure: Callable[[Any, Any], An
         raise TypeError("not a list")
     kinds = get_args(kind)
     if get_origin(kind) is tuple and kinds[-1] is not ...:
-        return tuple(structure(each, own) for each, own in zip(values, kinds, strict=True))
-    fields = [structure(each, kinds[0]) for each in values]
+        return tuple(structure(value, kind) for value, kind in zip(values, kinds, strict=True))
+    fields = [structure(value, kinds[0]) for value in values]
     return fields if get_origin(kind) is list else tuple(fields)

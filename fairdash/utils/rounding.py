@@ -62,13 +62,13 @@ def varies(
     """Return a mask of the rows of an array (..., n) that vary beyond rounding. Zero weights are ignored."""
     low = high = x
     if weight is not None:
-        counted = weight > 0
-        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
+        has_weight = weight > 0
+        low, high = np.where(has_weight, x, np.inf), np.where(has_weight, x, -np.inf)
     eps = precision(x) if eps is None else eps
     return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
 
 
-def settled(
+def round_stably(
     x: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     *,

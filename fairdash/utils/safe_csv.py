@@ -30,5 +30,5 @@ def _escape(value: object) -> object:
         return value
     is_formula = value.startswith(_FORMULA_STARTS)
     # pandas does not quote a single carriage return, and the text after it would begin a new row.
-    plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    return visible(f"'{plain}" if is_formula else plain)
+    plain_text = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return visible(f"'{plain_text}" if is_formula else plain_text)

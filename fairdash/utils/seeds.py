@@ -81,7 +81,7 @@ class Stream(IntEnum):
 
 
 def rng_of(
-    stream: Stream, random_state: int | None, *place: int, then: tuple[int, ...] = ()
+    stream: Stream, random_state: int | None, *indices: int, then: tuple[int, ...] = ()
 ) -> np.random.Generator:
     """Return the generator of a stream, or an unseeded generator if the seed is None.
 
@@ -92,9 +92,9 @@ def rng_of(
     then
         Second number that identifies the stream, such as the position of a feature.
     """
-    return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
+    return np.random.default_rng(None if random_state is None else [random_state, *indices, stream, *then])
 
 
-def seed_of(stream: Stream, random_state: int, *place: int) -> int:
+def seed_of(stream: Stream, random_state: int, *indices: int) -> int:
     """Return the seed of a stream as a number, for functions whose seed must be a number."""
-    return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])
+    return int(np.random.SeedSequence([random_state, *indices, stream]).generate_state(1)[0])

@@ -68,8 +68,8 @@ def _ascii_of(char: str) -> str:
     if parts != [char]:
         return "".join(map(_ascii_of, parts))
     script, *_, last = unicodedata.name(char, "no name").split()
-    known = script == "GREEK" and char.isalpha()
-    return (last.lower() if char.islower() else last.capitalize()) if known else "?"
+    is_greek = script == "GREEK" and char.isalpha()
+    return (last.lower() if char.islower() else last.capitalize()) if is_greek else "?"
 
 
 def counted(count: int, word: str) -> str:
@@ -157,14 +157,15 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     >>> said.split(" (")[1]
     'from 20.1 % to 29.6 % of the error of predicting the average for everyone)'
     """
-    old, new = (with_unit(number(error), unit) for error in (before, after))
+    old_text, new = (with_unit(number(error), unit) for error in (before, after))
     shares = [f"{number(100 * error / of_average)} %" for error in (before, after)] if of_average > 0 else []
     of_baseline = "of the error of predicting the average for everyone"
-    if old == new:
+    if old_text == new:
         share = f" ({shares[1]} {of_baseline})" if shares else ""
         return f"the root mean squared error stays at {new}{share}"
     share = f" (from {shares[0]} to {shares[1]} {of_baseline})" if shares else ""
-    return f"the root mean squared error {'grows' if after > before else 'falls'} from {old} to {new}{share}"
+    verb = "grows" if after > before else "falls"
+    return f"the root mean squared error {verb} from {old_text} to {new}{share}"
 
 
 def few(names: Collection[object]) -> str:

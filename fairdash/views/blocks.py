@@ -215,8 +215,8 @@ class Table:
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Cells that a document prints, as strings."""
-        shown = self.frame.head(MAX_ROWS) if self.file else self.frame
-        cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
+        shown_rows = self.frame.head(MAX_ROWS) if self.file else self.frame
+        cells = ([self.written(str(name), cell) for cell in column] for name, column in shown_rows.items())
         return tuple(zip(*cells, strict=True))
 
     def written(self, column: str, value: object) -> str:
@@ -236,9 +236,9 @@ class Table:
     @property
     def below(self) -> str:
         """Note below the table, which names the file with all rows."""
-        left_out = self.file and len(self.frame) > MAX_ROWS
-        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
-        return f"{self.note} {more if left_out else ''}".strip()
+        is_truncated = self.file and len(self.frame) > MAX_ROWS
+        text = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
+        return f"{self.note} {text if is_truncated else ''}".strip()
 
 
 #: A block is a paragraph, a list of sentences, facts by name, a figure, or a table.
@@ -266,8 +266,8 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
             widths = [max(map(len, cells)) for cells in zip(*grid, strict=True)]
             yield from ("", f"{block.title}:")
             for name, *cells in grid:
-                rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-                yield "  ".join([name.ljust(widths[0]), *rest])
+                aligned_cells = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+                yield "  ".join([name.ljust(widths[0]), *aligned_cells])
 
 
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
@@ -283,14 +283,14 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
         True if plotly.js draws the figures in the browser, which adds about 5 MB. Otherwise, the document
         contains the figures as SVG pictures.
     """
-    drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
+    drawn = [block.drawn(LIGHT) if isinstance(block, Chart) else block for block in blocks]
     return (
         templates()
         .get_template("document.html")
         .render(
             title=title,
-            blocks=[each for each in drawn if each is not None],
-            plotly=plotly_script() if scripts and any(isinstance(each, Picture) for each in drawn) else "",
+            blocks=[block for block in drawn if block is not None],
+            plotly=plotly_script() if scripts and any(isinstance(block, Picture) for block in drawn) else "",
             scripts=scripts,
         )
         .encode()

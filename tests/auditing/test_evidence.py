@@ -231,7 +231,7 @@ def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="can't be read"):
             read(tmp_path / name)
-    monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
+    monkeypatch.setattr("fairdash.auditing.evidence.MAX_BYTES", 1_000)
     packed(tmp_path / "last.zip", {"audit.json": b" " * 100_000})
     with pytest.raises(StorageError, match="can't be read"):
         fd.AuditResult.load(tmp_path / "last.zip")

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.gaps import joint_limit_factor, p_of_flat
+from fairdash.auditing.gaps import joint_limit_factor, p_value_of_flat_curve
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions import robustness
 from fairdash.auditing.questions.robustness import robustness_values
@@ -56,7 +56,7 @@ def p_of_no_gap(y: np.ndarray, s: np.ndarray, **more: np.ndarray) -> float:
     """p-value of the largest gap of y along s."""
     roles = {role: name for role, name in (("exposure", "years"), ("groups", "policy")) if name in more}
     table = AuditTable.of(pd.DataFrame({"y": y, "s": s, **more}), columns_of("y", "s", **roles))
-    return p_of_flat(fit_curve(table.price, table, basis_of(table)))
+    return p_value_of_flat_curve(fit_curve(table.price, table, basis_of(table)))
 
 
 def noises(kind: str, rng: np.random.Generator, n: int):

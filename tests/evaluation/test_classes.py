@@ -131,7 +131,7 @@ def test_the_calibration_test_of_class_probabilities_counts_each_policy_once():
     assert rows < once**3
     assert 0.3 * once < counted < 3 * once
     policy = policy[policy < 100]
-    given = {"known": known[policy], "random_state": 0}
+    given = {"true_class": known[policy], "random_state": 0}
     found = [by_probability(y[policy], p[policy], ("a", "b"), None, each, **given) for each in (None, policy)]
     by_rows, by_policies = (each["bound_high"][0] - each["bound_low"][0] for each in found)
     assert by_policies > by_rows

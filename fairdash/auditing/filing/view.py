@@ -112,7 +112,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     """
     columns = result.plan.columns
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
-    short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
+    short_answers = {f"{answer.question}. {answer.title}": answer.sentence for answer in result.answers}
     no_figures = [
         "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
         "run pip install "
@@ -128,8 +128,8 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
         *verdict_of(result),
         first_chart(result.decisive),
         *([] if has("plotly") else no_figures),
-        *chapter("The answers in short", short),
-        *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
+        *chapter("The answers in short", short_answers),
+        *chapter("Decided before any result", facts_of_plan(result), Text(NO_RULE, "small")),
         *(f"Note: {note}" for note in notes_of(result)),
         Text("The technical part", "page"),
         "This part covers all four criteria. No price can meet all four criteria, unless nothing depends on "
@@ -172,23 +172,23 @@ def summary_of(result: Findings) -> list[Block]:
 
 def verdict_of(result: Findings) -> list[Block]:
     """Return the primary verdict: note on units, headline, sentence, and changes since another audit."""
-    since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
-    sentences = (result.units_remark, result.headline, result.in_words, since)
-    return [Text(each, "answer") for each in sentences if each]
+    drift_note = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
+    sentences = (result.units_remark, result.headline, result.in_words, drift_note)
+    return [Text(sentence, "answer") for sentence in sentences if sentence]
 
 
 def notes_of(result: Findings) -> list[str]:
     """Return all notes except the note on units."""
-    return [note for note in result.every_note if note != result.units_remark]
+    return [note for note in result.all_notes if note != result.units_remark]
 
 
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
     """Return each question's number and heading, and the answer with figures and tables."""
     for k, each in enumerate(result.along, start=1):
-        along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
+        heading, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
         for answer, tables in each.sections():
             blocks = [answer.text, *tables_of(tables, each, prefix=prefix)]
-            yield answer.question, f"{along}{answer.question}. {answer.title}", blocks
+            yield answer.question, f"{heading}{answer.question}. {answer.title}", blocks
 
 
 def changes_of(result: Findings) -> list[Block]:
@@ -229,16 +229,16 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
 def verdict_tables(result: Findings) -> Iterator[Block]:
     """Return two tables of verdicts: by attribute (and combination of attributes), and by criterion."""
     if result.others:
-        first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
-        names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
-        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
+        first = pd.DataFrame([result_of_s.verdicts.iloc[0] for result_of_s in result.along])
+        names = {"sensitive attribute": [result_of_s.plan.columns.sensitive for result_of_s in result.along]}
+        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[key] for key in first["verdict"]]}
         note = "Holm's method corrects the verdicts for the number of attributes and combinations."
         title, frame = "Verdict for each sensitive attribute and combination", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
-    for each in result.along:
+    for result_of_s in result.along:
         if result.others:
-            yield each.in_words
-        yield verdicts_of(each)
+            yield result_of_s.in_words
+        yield verdicts_of(result_of_s)
 
 
 def verdicts_of(result: Findings) -> Table:
@@ -249,7 +249,7 @@ def verdicts_of(result: Findings) -> Table:
     frame = pd.DataFrame(
         {
             "criterion": table["criterion"].to_numpy(),
-            "verdict": [IN_SHORT[each] for each in table["verdict"]],
+            "verdict": [IN_SHORT[key] for key in table["verdict"]],
             **_gaps_of(table),
             "p-value of no gap": table["p_value"].to_numpy(),
             "p-value of no link of any kind": table["p_any_link"].to_numpy(),
@@ -281,7 +281,7 @@ def _details(result: Findings) -> Table:
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)
 
 
-def decided_of(result: Findings) -> dict[str, str]:
+def facts_of_plan(result: Findings) -> dict[str, str]:
     """Return the facts of the plan that was fixed before any result was known."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]

@@ -48,7 +48,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PRICE_TOLERANCE = 1e-4
 
 
-def priced(
+def with_model_price(
     frame: pd.DataFrame,
     model: Any,
     *,
@@ -64,18 +64,18 @@ def priced(
     :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
-    known = getattr(model, "feature_names_in_", None) if columns is None else columns
-    inputs = [str(each) for each in frame.columns if each != check_column]
-    used = inputs if known is None else [str(each) for each in known]
-    for each in used:
-        what = "The model uses this column, but the table does not contain it"
-        checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
+    feature_names = getattr(model, "feature_names_in_", None) if columns is None else columns
+    inputs = [str(column) for column in frame.columns if column != check_column]
+    model_columns = inputs if feature_names is None else [str(column) for column in feature_names]
+    for column in model_columns:
+        text = "The model uses this column, but the table does not contain it"
+        checks.require(column in frame.columns, column, text, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    what = "The table does not have the column of prices to compare"
-    checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
-    what = f"“{link}” is not a known link"
-    checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
+    text = "The table does not have the column of prices to compare"
+    checks.require(check_column is None or check_column in frame, "check_column", text, "Name a column.")
+    text = f"“{link}” is not a known link"
+    checks.require(link in LINKS, "model_link", text, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
     checks.require(
@@ -85,9 +85,9 @@ def priced(
     notes: list[str] = []
     default_link: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        stated = None if columns is None else used
-        file = ForeignModel(model, columns=stated, table=inputs, output=output, link=link)
-        predict, default_link, used = file.predict, file.link, file.columns
+        stated_columns = None if columns is None else model_columns
+        file = ForeignModel(model, columns=stated_columns, table=inputs, output=output, link=link)
+        predict, default_link, model_columns = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (default_link if link == "auto" else link) == "log"
     if is_log:
@@ -95,15 +95,15 @@ def priced(
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            prices = np.asarray(predict(rows[used]), dtype=float)
+            prices = np.asarray(predict(rows[model_columns]), dtype=float)
         except FairdashError:
             raise
         except Exception as error:  # A user's model may raise any kind of error.
-            listed = ", ".join(f"“{each}”" for each in used)
-            cause = next(iter(str(error).splitlines()), "")
-            why = f"The model can't price the rows ({type(error).__name__}: {cause})"
+            listed = ", ".join(f"“{column}”" for column in model_columns)
+            message = next(iter(str(error).splitlines()), "")
+            reason = f"The model can't price the rows ({type(error).__name__}: {message})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
-            raise DataError.of(why, hint) from error
+            raise DataError.of(reason, hint) from error
         prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
         if is_log and prices.shape == (len(rows),):
             with np.errstate(over="ignore"):
@@ -113,10 +113,10 @@ def priced(
         return prices
 
     # Only these columns are changed in the additional answer about the model.
-    price.columns = used  # type: ignore[attr-defined]
+    price.columns = model_columns  # type: ignore[attr-defined]
     prices = price(frame)
     if check_column is not None:
-        notes.insert(0, compared(prices, frame[check_column], check_column))
+        notes.insert(0, compare_with_column(prices, frame[check_column], check_column))
         frame = frame.drop(columns=check_column)
     return frame.assign(**{name: prices}), price, tuple(notes)
 
@@ -128,36 +128,36 @@ def _predicts_logs(model: Any) -> bool:
     )
 
 
-def compared(prices: Array, given: pd.Series, name: str) -> str:
+def compare_with_column(prices: Array, column_prices: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
-    known = given.notna().to_numpy()
-    computed, stated = prices[known], given[known].to_numpy(dtype=float)
-    scale = max(float(np.abs(stated).mean()), 1e-300)
+    is_given = column_prices.notna().to_numpy()
+    computed, stated_prices = prices[is_given], column_prices[is_given].to_numpy(dtype=float)
+    scale = max(float(np.abs(stated_prices).mean()), 1e-300)
 
-    def matches(values: Array) -> NDArray[np.bool_]:
-        return np.isclose(values, stated, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
+    def equals(values: Array) -> NDArray[np.bool_]:
+        return np.isclose(values, stated_prices, rtol=_PRICE_TOLERANCE, atol=1e-6 * scale)
 
-    differs = ~matches(computed)
+    differs = ~equals(computed)
     if not differs.any():
         return f"The model's price is “{name}” in all {len(computed):,} rows in which “{name}” is known."
-    row_numbers = np.flatnonzero(known)
-    worst = int(np.argmax(np.abs(computed - stated)))
+    row_numbers = np.flatnonzero(is_given)
+    worst = int(np.argmax(np.abs(computed - stated_prices)))
     sentence = (
         f"{DIFFERS} from “{name}” in {int(differs.sum()):,} of {len(computed):,} rows, most in row "
-        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated[worst])}."
+        f"{row_numbers[worst] + 1:,}: {amount(computed[worst])} instead of {amount(stated_prices[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(computed / stated))
+        ratio = float(np.median(computed / stated_prices))
         for is_match, words in (
             (
-                matches(np.exp(computed)),
+                equals(np.exp(computed)),
                 "The model's price is the logarithm of this column: choose the link “log”.",
             ),
             (
-                matches(np.log(computed)),
+                equals(np.log(computed)),
                 "The model's price is the exponential of this column: choose the link “identity”.",
             ),
-            (matches(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
+            (equals(computed / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
         ):
             if is_match.all():
                 return f"{sentence} {words}"
@@ -166,11 +166,11 @@ def compared(prices: Array, given: pd.Series, name: str) -> str:
 
 def nodes_of(column: pd.Series) -> Nodes:
     """Return values that represent a column (quantiles of numbers, or all levels), with their shares."""
-    known = column.dropna()
-    if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
-        quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+    present = column.dropna()
+    if is_numeric_dtype(present) and present.nunique() > len(LEVELS):
+        quantiles = np.quantile(present.astype(float), LEVELS, method="inverted_cdf")
         return [(value, 1 / len(LEVELS)) for value in quantiles.tolist()]
-    shares = known.value_counts(normalize=True, sort=False)
+    shares = present.value_counts(normalize=True, sort=False)
     return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
 
 
@@ -179,7 +179,7 @@ def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> A
     return np.asarray(sum(share * model(_with_value(rows, column, value)) for value, share in nodes))
 
 
-def flips(
+def changes_when_replaced(
     model: Pricing,
     rows: pd.DataFrame,
     column: str,
@@ -209,7 +209,7 @@ def ask_model(
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
-    columns = [str(each) for each in (frame if columns is None else columns) if each != price]
+    columns = [str(column) for column in (frame if columns is None else columns) if column != price]
     if name not in frame:
         hint = "Name a column of the table as sensitive."
         raise OptionError.of(
@@ -218,23 +218,23 @@ def ask_model(
     known_rows = frame[frame[name].notna()]
     sample = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(known_rows))[:MAX_ROWS]
     rows = known_rows.iloc[np.sort(sample)]
-    ends = _rows_at_extremes(known_rows, name, price)
+    extreme_rows = _rows_at_extremes(known_rows, name, price)
     base = model(rows)
-    changes, along = [], []
+    changes, curves = [], []
     for column in columns:
         tell()
         values = nodes_of(known_rows[column])
         if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
-        low, high = (nodes_of(end[column]) for end in ends)
+        low, high = (nodes_of(end[column]) for end in extreme_rows)
         if not low or not high:
             continue
-        change = flips(model, rows, column, low, high)
+        change = changes_when_replaced(model, rows, column, low, high)
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
         changes.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
-        along += [
+        curves += [
             {"column": column, "at": str(v), "value": model(_with_value(rows, column, v)).mean()}
             for v, _ in values
         ]
@@ -244,12 +244,12 @@ def ask_model(
         )
         if changes
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
-        "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
+        "partial_dependence": pd.DataFrame(curves, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
-        named = tables["flips"]["column"].tolist()
-        customer_tables, customer_sentence = _customer(frame, model, customer, columns=named, name=name)
+        changed = tables["flips"]["column"].tolist()
+        customer_tables, customer_sentence = _customer(frame, model, customer, columns=changed, name=name)
         tables |= customer_tables
         sentences = (*sentences, customer_sentence)
     answer = Answer(
@@ -322,10 +322,10 @@ def _customer(
     price = float(model(row)[0])
     if is_numeric_dtype(s):
         count = max(2, round(END * int(s.notna().sum())))
-        near = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
+        similar_rows = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
     else:
-        near = frame[s == s[label]]
-    prices_nearby, mean_of_all = model(near), float(model(frame[s.notna()]).mean())
+        similar_rows = frame[s == s[label]]
+    prices_nearby, mean_of_all = model(similar_rows), float(model(frame[s.notna()]).mean())
     lower = float((prices_nearby < price).mean())
     effects = pd.DataFrame(
         [
@@ -347,5 +347,5 @@ def _customer(
         sentence += (
             f" “{effects['column'][0]}” changes this price most: {amount(float(effects['change'][0]))}."
         )
-    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
+    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(similar_rows)}])
     return {"customer": summary, "customer_columns": effects}, sentence

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.gaps import Estimate, with_interval
 from fairdash.auditing.table import AuditTable
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
@@ -61,7 +61,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 )
 #: Maximum number of values that represent the distribution of s.
 N_NODES = 30
-#: Width of the kernel in :func:`corrective_of`, divided by the usual width for a smooth curve.
+#: Width of the kernel in :func:`corrective_premium`, divided by the usual width for a smooth curve.
 _WIDTH_RATIO = 0.25
 #: Maximum number of rows for fitting and evaluating models.
 MAX_ROWS = 30_000
@@ -82,7 +82,7 @@ class Fitted:
     overall: float
 
     @classmethod
-    def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
+    def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *extra: Array) -> Fitted:
         """Fit a model of y (n,) to features and additional numeric columns.
 
         Means are weighted by `weight`.
@@ -94,11 +94,11 @@ class Fitted:
             if not is_numeric_dtype(features[name]):
                 sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
                 means[str(name)] = (sums["wy"] + prior_weight * overall) / (sums["w"] + prior_weight)
-        fitted = cls(model=model, means=means, overall=overall)
-        model.fit(fitted.encode(features, *more), y, sample_weight=weight)
-        return fitted
+        fitted_model = cls(model=model, means=means, overall=overall)
+        model.fit(fitted_model.encode(features, *extra), y, sample_weight=weight)
+        return fitted_model
 
-    def encode(self, features: pd.DataFrame, *more: Array) -> Array:
+    def encode(self, features: pd.DataFrame, *extra: Array) -> Array:
         """Encode the features, followed by the additional columns, as an (n, k) array."""
         columns = [
             features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
@@ -106,11 +106,11 @@ class Fitted:
             else features[name].to_numpy()
             for name in map(str, features)
         ]
-        return np.column_stack([*columns, *more])
+        return np.column_stack([*columns, *extra])
 
-    def predict(self, features: pd.DataFrame, *more: Array) -> Array:
+    def predict(self, features: pd.DataFrame, *extra: Array) -> Array:
         """Predict rows, (n,)."""
-        return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
+        return np.asarray(self.model.predict(self.encode(features, *extra)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
         """Predict each row K times, (n, K), with the last column set to one of K values."""
@@ -139,25 +139,25 @@ _MIN_ROWS_PER_STEP, _STEPS_PER_EPOCH = 256, 40
 
 
 def fit_trees(
-    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *extra: Array, random_state: int | None
 ) -> Fitted:
     """Fit boosted trees with the options `trees` to y (n,), using features and additional numeric columns."""
     seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
+    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *extra)
 
 
-def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
+def out_of_fold(table: AuditTable, y: Array, trees: Trees, *extra: Array, random_state: int | None) -> Array:
     """Predict y (n,) at each row by trees fitted to the rows of the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
-        targets, weight, *others = (each[~fold] for each in (y, table.weight, *more))
-        fitted = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
-        predictions[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
+        targets, weight, *others = (values[~fold] for values in (y, table.weight, *extra))
+        model = fit_trees(trees, table.features[~fold], targets, weight, *others, random_state=random_state)
+        predictions[fold] = model.predict(table.features[fold], *(values[fold] for values in extra))
     return predictions
 
 
 def networks_out_of_fold(
-    table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
+    table: AuditTable, y: Array, *extra: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
     """Predict y (n,) out of fold by fairdash's standard networks, which are trained together as a batch."""
     from fairdash.data.dataset import Dataset
@@ -174,10 +174,10 @@ def networks_out_of_fold(
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
     # Columns get generated names, because the user may have given a column any name.
-    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
-        [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
+    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, extra)], axis=1).set_axis(
+        [f"x{k}" for k in range(table.features.shape[1] + len(extra))], axis=1
     )
-    trained = train_models(
+    models = train_models(
         Dataset(
             name="audit",
             features=features,
@@ -192,7 +192,7 @@ def networks_out_of_fold(
         device=resolve_device("cpu"),
     )
     held_out = np.empty(table.n)
-    for fold, predictions in zip(folds, trained.predictions, strict=True):
+    for fold, predictions in zip(folds, models.predictions, strict=True):
         held_out[fold] = predictions[fold]
     return held_out
 
@@ -206,16 +206,18 @@ def folds_of(table: AuditTable) -> list[Rows]:
 SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
-def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+def share_explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
     """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. The
     value is 1 for an exact prediction, and below 0 if the mean predicts better."""
-    return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
+    return relative_gain(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
-def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return (loss of `base` − loss of `better`) / loss of the mean; the interval pairs losses by unit."""
-    whole = loss.deviances(y, np.full(table.n, table.mean(y)))
-    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
+def relative_gain(
+    y: Array, base: Array, improved: Array, table: AuditTable, loss: Loss = SQUARED_ERROR
+) -> Estimate:
+    """Return (loss of `base` − loss of `improved`) / loss of the mean; the interval pairs losses by unit."""
+    total_loss = loss.deviances(y, np.full(table.n, table.mean(y)))
+    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, improved), total_loss, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
@@ -267,7 +269,7 @@ class Costs:
         return np.clip(predicted, best.min(), best.max())
 
     @property
-    def judged_by(self) -> Array:
+    def reference_values(self) -> Array:
         """Values against which premiums are evaluated: the outcome at the level of the price, or else the
         learned cost."""
         outcome = self.table.outcome
@@ -278,19 +280,19 @@ class Costs:
         """Loss of premiums: the Poisson deviance if it is defined for all amounts, otherwise squared
         error."""
         amounts = (*self.premiums.values(), self.table.price)
-        fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
+        fits = self.reference_values.min() >= 0 and min(prices.min() for prices in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
 
     @property
     def fit(self) -> Estimate:
         """Share of the deviance (or variance) of cost that the best estimate explains on held-out rows."""
-        return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
+        return share_explained(self.reference_values, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
     def fit_to_cost(self) -> Estimate:
         """Explained share of the learned cost, which has less noise if it is the user's expected cost."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
-        return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
+        return share_explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 
     @property
     def is_learned(self) -> bool:
@@ -301,7 +303,11 @@ class Costs:
     def fit_networks(self) -> Estimate | None:
         """Fit of the best estimate by networks; None if torch is not installed."""
         predictions = self.by_networks
-        return None if predictions is None else explained(self.judged_by, predictions, self.table, self.loss)
+        return (
+            None
+            if predictions is None
+            else share_explained(self.reference_values, predictions, self.table, self.loss)
+        )
 
     @property
     def differences(self) -> dict[str, Array]:
@@ -335,25 +341,30 @@ def learn_costs(
     at_nodes = np.empty((part.n, len(nodes)))
     by_premium = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
-    for k, out in enumerate(folds):
+    for k, test_mask in enumerate(folds):
         tell(k / len(folds))
-        training = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
-        fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
-        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
+        training = (
+            part.features[~test_mask],
+            cost[~test_mask],
+            part.weight[~test_mask],
+            part.sensitive[~test_mask],
+        )
+        trees_fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
+        at_nodes[test_mask] = trees_fitted.predict_at(part.features[test_mask], nodes)
 
-        def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
-            known = (part.features[~out], values[~out], part.weight[~out])
-            mean = fit_trees(_trees_for(values), *known, random_state=random_state)
+        def given_features(values: Array, out: NDArray[np.bool_] = test_mask) -> Array:
+            training_part = (part.features[~out], values[~out], part.weight[~out])
+            mean = fit_trees(_trees_for(values), *training_part, random_state=random_state)
             # Predictions are limited to the range of the training values, which trees may slightly exceed.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
-        best = fitted.predict(part.features, part.sensitive)
-        corrective = corrective_of(best, part)
-        by_premium["best_estimate"][out] = best[out]
-        by_premium["unaware"][out] = given_features(best)
-        by_premium["aware"][out] = at_nodes[out] @ shares
-        by_premium["hyperaware"][out] = given_features(corrective)
-        by_premium["corrective"][out] = corrective[out]
+        best = trees_fitted.predict(part.features, part.sensitive)
+        corrective = corrective_premium(best, part)
+        by_premium["best_estimate"][test_mask] = best[test_mask]
+        by_premium["unaware"][test_mask] = given_features(best)
+        by_premium["aware"][test_mask] = at_nodes[test_mask] @ shares
+        by_premium["hyperaware"][test_mask] = given_features(corrective)
+        by_premium["corrective"][test_mask] = corrective[test_mask]
     return Costs(
         table=part,
         cost=cost,
@@ -367,7 +378,7 @@ def _trees_for(y: Array) -> Trees:
     return COST_TREES if y.min() >= 0 else MEAN_TREES
 
 
-def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
+def corrective_premium(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
     """Replace `best` (n,) by values that keep its ranks given s, and have the same distribution at every s.
 
     The distribution given s is estimated from rows with similar s
@@ -378,8 +389,8 @@ def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
     bandwidth = _WIDTH_RATIO * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
     options = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
-    fitted = fit_barycentre(best[rows], table.sensitive[rows], **options)
-    return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
+    barycentre = fit_barycentre(best[rows], table.sensitive[rows], **options)
+    return np.clip(barycentre.predict(best, table.sensitive), best.min(), best.max())
 
 
 def share_explained_in_words(costs: Costs) -> str:
@@ -387,16 +398,16 @@ def share_explained_in_words(costs: Costs) -> str:
     return "share of the deviance" if costs.loss is POISSON else "R²"
 
 
-def fit_of(costs: Costs) -> str:
+def fit_in_words(costs: Costs) -> str:
     """Describe how well trees predict cost on held-out rows."""
-    return f"on held-out rows trees explain {within(costs.fit)} of the {loss_in_words(costs)}"
+    return f"on held-out rows trees explain {with_interval(costs.fit)} of the {loss_in_words(costs)}"
 
 
-def nothing_learned(costs: Costs) -> str:
+def reason_without_costs(costs: Costs) -> str:
     """Return the reason why an answer that needs learned costs gives no numbers."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
-        f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
+        f"({with_interval(costs.fit_to_cost)}), so fairdash gives no figures here."
     )
 
 
@@ -405,7 +416,7 @@ def loss_in_words(costs: Costs) -> str:
     return "deviance" if costs.loss is POISSON else "variance"
 
 
-def points(each: Estimate) -> str:
+def points_in_words(each: Estimate) -> str:
     """Format a difference between two shares, with its interval, in percentage points."""
     # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
@@ -414,8 +425,8 @@ def points(each: Estimate) -> str:
 
 def features_in_words(table: AuditTable) -> str:
     """Return a sentence that lists the features."""
-    listed = ", ".join(f"“{name}”" for name in map(str, table.features))
-    named = (
+    names_in_text = ", ".join(f"“{name}”" for name in map(str, table.features))
+    features_text = (
         "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"The models of price and cost use {named}: {listed}."
+    return f"The models of price and cost use {features_text}: {names_in_text}."

@@ -27,11 +27,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import basis_of, by_unit, fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve, sum_by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_along
-from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
+from fairdash.auditing.gaps import (
+    LEVEL,
+    POWER,
+    Gap,
+    Tested,
+    largest_gap,
+    noise_in_words,
+    percent_of_mean,
+)
 from fairdash.auditing.questions.money import levels_of, other_columns
-from fairdash.auditing.table import FEWEST, AuditTable
+from fairdash.auditing.table import MIN_ROWS, AuditTable
 from fairdash.dependence.classical import Z, quantiles, symmetric_root
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of, deviances, drawn_lorenz, gini, murphy
 from fairdash.utils.seeds import Stream, rng_of
@@ -68,7 +76,7 @@ class Surface(Tested):
     cells: pd.DataFrame
 
 
-def who_is_undercharged(data: AuditData, _: Answered) -> Part:
+def assess_sufficiency(data: AuditData, _: Answered) -> Part:
     """Answer question 5: test sufficiency and equalized residuals; report the usual insurance ratios."""
     data_with_cost = data.on("outcome", "expected_cost")
     data = data.on("outcome")
@@ -118,7 +126,7 @@ def _in_words(
     assert isinstance(gap, Gap)
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
-    place = (
+    location = (
         f"Compared with other rows at the same price, the clearest undercharge is {table.money(worst['b'])}. "
         f"This undercharge occurs at prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
@@ -127,14 +135,15 @@ def _in_words(
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among customers who pay the same price, expected cost varies along “{name}” by "
-        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is {of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is "
+        f"{percent_of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
         "This figure is the root mean square over cells of price and attribute, with noise subtracted "
         f"({p_equals(surface.p_value)}).",
-        *([place] if is_clear else []),
+        *([location] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
-        f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
+        f"{percent_of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
         residuals.any_link_in_words(f" between cost minus price and “{name}”"),
         _calibration(calibrated, mean),
     )
@@ -155,7 +164,7 @@ def _calibration(surface: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
+        f"{percent_of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
     )
 
 
@@ -188,16 +197,16 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
 
     Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
-    bands, fewest = np.sqrt(table.n / _ROWS_PER_CELL), 2
+    bands, min_bands = np.sqrt(table.n / _ROWS_PER_CELL), 2
     if classes > 2:
-        bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
-    bands = int(np.clip(bands, fewest, _MAX_BANDS))
+        bands, min_bands = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
+    bands = int(np.clip(bands, min_bands, _MAX_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 
 def _bands(x: Array, weight: Array, count: int) -> Index:
-    cuts = np.unique(quantiles(x, weight, np.arange(1, count) / count))
-    return np.searchsorted(cuts, x, side="left")
+    cut_points = np.unique(quantiles(x, weight, np.arange(1, count) / count))
+    return np.searchsorted(cut_points, x, side="left")
 
 
 def _surface(
@@ -234,16 +243,16 @@ def _surface(
         error = error - lines @ (lines.T @ (table.weight * error))
         contributions = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
     b = error @ cell_means
-    unit_errors = by_unit(contributions, error - b[code], table)
+    unit_errors = sum_by_unit(contributions, error - b[code], table)
     covariance = (unit_errors.T @ unit_errors).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-    shown = rows >= MIN_SHOWN
-    share = frame["share"].to_numpy()[shown]
+    dense = rows >= MIN_SHOWN
+    share = frame["share"].to_numpy()[dense]
     fields_of_test = _rms_of_means(
-        b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
+        b[dense], covariance[np.ix_(dense, dense)], share / share.sum(), delta, random_state=random_state
     )
-    return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
+    return Surface(**fields_of_test, cells=frame[dense].reset_index(drop=True))
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
@@ -275,11 +284,11 @@ def _rms_of_means(
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
     noise_variance = 2 * float((noise * noise.T).sum())
     spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + noise_variance, 1e-300)))
-    drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b)))
-    drawn = drawn @ symmetric_root(covariance)
-    theta_without_bias = (drawn**2) @ share - np.trace(noise)
+    draws = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b)))
+    draws = draws @ symmetric_root(covariance)
+    theta_without_bias = (draws**2) @ share - np.trace(noise)
     limits = [theta + ndtri(level) * spread for level in (0.025, 0.05, 0.95, 0.975)]
-    low, lower, upper, high = (float(np.sqrt(max(each, 0.0))) for each in limits)
+    low, lower, upper, high = (float(np.sqrt(max(limit, 0.0))) for limit in limits)
     return {
         "value": float(np.sqrt(max(theta, 0.0))),
         "ci_low": low,
@@ -311,9 +320,9 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
         Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low,
         ci_high.
     """
-    along = getattr(table, by)
-    code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
-    rows = pd.Series(along).groupby(code)
+    variable = getattr(table, by)
+    code = table.bands(n_bands) if by == "sensitive" else bands_of(variable, table.weight, n_bands)
+    rows = pd.Series(variable).groupby(code)
     return _ratios(table, code, table.price, low=rows.min(), high=rows.max()).drop(columns="loss_ratio")
 
 
@@ -364,8 +373,8 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
     has_code = code >= 0
     rows = np.bincount(code[has_code])
     exposure, price, outcome, cost = (
-        np.bincount(code[has_code], weights=(table.weight * each)[has_code])
-        for each in (np.ones(table.n), table.price, table.outcome, expected)
+        np.bincount(code[has_code], weights=(table.weight * values)[has_code])
+        for values in (np.ones(table.n), table.price, table.outcome, expected)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost
@@ -381,7 +390,7 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
 
 def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:
     unknown = (math.nan, math.nan, math.nan)
-    if part.n_units < FEWEST or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
+    if part.n_units < MIN_ROWS or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
         return unknown
     basis = basis_of(part)
     if len(basis.at) < 2:

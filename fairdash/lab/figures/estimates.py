@@ -65,19 +65,19 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
         Groups from top to bottom.
     """
     by_id = {row["id"]: row for row in estimates.to_dict("records")}
-    rows, place = Rows(), 0
+    rows, y_position = Rows(), 0
     for group in groups:
         if not group.ids:
             continue
-        rows.notes.append(_heading(group, place, theme))
-        first = place + 1
+        rows.notes.append(_heading(group, y_position, theme))
+        first = y_position + 1
         for id in group.ids:
-            place += 1
-            _add_row(rows, id, by_id.get(id, {}), place, theme)
+            y_position += 1
+            _add_row(rows, id, by_id.get(id, {}), y_position, theme)
         if group.exact is not None:
-            rows.lines.append((group.exact, first - 0.5, place + 0.5, f"exact {digits(group.exact)}"))
-        place += 1
-    rows.height = place
+            rows.lines.append((group.exact, first - 0.5, y_position + 0.5, f"exact {digits(group.exact)}"))
+        y_position += 1
+    rows.height = y_position
     return rows
 
 
@@ -103,51 +103,51 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
     return figure
 
 
-def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
+def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], y_position: int, theme: Theme) -> None:
     """Add the row of an estimator; the row is empty if the estimator has no value yet."""
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
     read, floor = row.get("value", math.nan), row.get("floor_q95", math.nan)
     value = abs(read) if measure.signed else read
-    rows.ticks[place] = (
+    rows.ticks[y_position] = (
         f"{short_name(id)} &nbsp;<b>{digits(read)}</b>" if row else f"{short_name(id)} &nbsp;…"
     )
     rows.bars.append(
         {
             "x": value,
-            "y": place,
+            "y": y_position,
             "colour": colour if value > floor else faded(colour, 0.45),
             "floor": floor,
             "title": measure.title,
         }
     )
-    if way := published_way(REGISTRY[id]):
-        named = f"{short_name(id)}, {way}"
-        rows.diamonds.append({"x": row.get("published", math.nan), "y": place, "title": named})
+    if published_method := published_way(REGISTRY[id]):
+        bar_name = f"{short_name(id)}, {published_method}"
+        rows.diamonds.append({"x": row.get("published", math.nan), "y": y_position, "title": bar_name})
 
 
-def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
+def _heading(group: Group, y_position: int, theme: Theme) -> dict[str, Any]:
     """Return the heading above a group's bars; it includes the exact value if the group has one."""
     text = f"<i>{group.title}</i>"
     if group.exact is not None:
         text += " &nbsp;" + coloured(f"exact {digits(group.exact)}", REFERENCE)
-    return note(text, x=0, y=place, xanchor="left", colour=theme.quiet)
+    return note(text, x=0, y=y_position, xanchor="left", colour=theme.quiet)
 
 
 def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
-    places, titles = [bar["y"] for bar in rows.bars], [[bar["title"]] for bar in rows.bars]
+    y_positions, titles = [bar["y"] for bar in rows.bars], [[bar["title"]] for bar in rows.bars]
     bars = []
     for name, column, height, colour, hover_text in (
         ("noise floor", "floor", _BAND, theme.floor, "below %{x:.3f} in 95 % of cases without a link"),
         ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
     ):
-        look: Values = {"orientation": "h", "width": height}
-        look |= {"marker": {"color": colour, "line": {"width": 0}}}
+        style: Values = {"orientation": "h", "width": height}
+        style |= {"marker": {"color": colour, "line": {"width": 0}}}
         hover = f"<b>%{{customdata[0]}}</b><br>{hover_text}<extra></extra>"
         x = [bar[column] for bar in rows.bars]
-        bars.append(go.Bar(x=x, y=places, name=name, customdata=titles, hovertemplate=hover, **look))
-    x = [each for value, *_ in rows.lines for each in (value, value, None)]
-    y = [each for _, top, bottom, _ in rows.lines for each in (top, bottom, None)]
-    words = [each for *_, hover_text in rows.lines for each in (hover_text, hover_text, None)]
+        bars.append(go.Bar(x=x, y=y_positions, name=name, customdata=titles, hovertemplate=hover, **style))
+    x = [number for value, *_ in rows.lines for number in (value, value, None)]
+    y = [number for _, top, bottom, _ in rows.lines for number in (top, bottom, None)]
+    words = [text for *_, hover_text in rows.lines for text in (hover_text, hover_text, None)]
     exact = line(x, y, name="exact", colour=REFERENCE, width=3, text=words, hover="%{text}")
     published = dots(
         [diamond["x"] for diamond in rows.diamonds],
@@ -217,31 +217,31 @@ def along_rho_figure(
         ),
     )
     notes = []
-    for name, column, quantity, text, at, place in lines:
+    for name, column, quantity, text, anchor, y_position in lines:
         visible, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
-        look: Values = {
+        style: Values = {
             "colour": colour,
             "width": 4,
             "opacity": 0.7,
             "hover": f"{name} at ρ = %{{x:.2f}}: %{{y:.3f}}",
         }
-        figure.add_trace(line(visible["rho"], visible[column], name=name, **look))
-        value = float(np.interp(at, exact["rho"], exact[column]))
+        figure.add_trace(line(visible["rho"], visible[column], name=name, **style))
+        value = float(np.interp(anchor, exact["rho"], exact[column]))
         label = coloured(f"<b>{text}</b>", colour)
-        notes.append(note(label, x=at, y=min(value, TOP), colour=theme.text) | place)
+        notes.append(note(label, x=anchor, y=min(value, TOP), colour=theme.text) | y_position)
     for id in ids:
         points = estimates[(estimates["id"] == id) & (estimates["mean"] <= TOP)]
         if points.empty:
             continue
-        mark, name, reach = mark_of(id, theme), estimate_name(id), points[["min", "max"]]
+        mark, name, x_limits = mark_of(id, theme), estimate_name(id), points[["min", "max"]]
         means = mark.line(
             points["rho"],
             points["mean"],
             name=name,
             size=8,
             width=1.5,
-            error_y=limits(points["mean"], *reach.to_numpy().T, colour=mark.colour, thickness=1, width=0),
-            customdata=reach.to_numpy(),
+            error_y=limits(points["mean"], *x_limits.to_numpy().T, colour=mark.colour, thickness=1, width=0),
+            customdata=x_limits.to_numpy(),
             hover=f"<b>{name}</b> at ρ = %{{x:.2f}}: %{{y:.3f}}"
             "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f}",
         )
@@ -278,16 +278,16 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
         ("the same term with log(1 + χ²) in place of I", upper(x, base), theme.text, "dash", 2.5),
     )
     for name, y, colour, dash, width in lines:
-        look: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
-        figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **look))
+        style: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
+        figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **style))
     names = "<br>".join(coloured(name, colour) for name, _, colour, *_ in lines)
     marks = f"{crossing:.3f}: the dashed line crosses χ²<br>{printed:.3f}: threshold t as printed"
-    beside = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}
+    label_anchor = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}
     key = corner_note(names, x=0.02, y=0.98, colour=theme.text)
-    places = ((printed, theme.quiet), (crossing, theme.text))
+    markers = ((printed, theme.quiet), (crossing, theme.text))
     return figure.update_layout(
-        annotations=[key, corner_note(marks, colour=theme.text) | beside],
-        shapes=[line_up(at, top=0.62, colour=colour) for at, colour in places],
+        annotations=[key, corner_note(marks, colour=theme.text) | label_anchor],
+        shapes=[line_up(x, top=0.62, colour=colour) for x, colour in markers],
         xaxis={"range": [0, 1.5]},
         yaxis={"range": [0, 1.5]},
     )

@@ -99,18 +99,18 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     figure.update_layout(
         xaxis=axis | {"range": [0, 8]}, yaxis=axis | {"range": [10.4, 0.0]}, shapes=shapes, annotations=notes
     )
-    across, up, *_ = zip(*_BOXES.values(), strict=True)
-    look: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
+    x_values, y_values, *_ = zip(*_BOXES.values(), strict=True)
+    style: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
     meanings = [_MEANINGS[name] for name in _BOXES]
-    return figure.add_trace(dots(across, up, customdata=meanings, hover="%{customdata}", **look))
+    return figure.add_trace(dots(x_values, y_values, customdata=meanings, hover="%{customdata}", **style))
 
 
-def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
+def _arrow(start: str, end: str, colour: str, width: float, offset: float) -> dict[str, object]:
     """Return a line between the edges of two boxes; it is shifted so that arrows do not overlap."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
-        "x": x - aside, "y": y, "ax": ax - aside, "ay": ay, "xref": "x", "yref": "y", "axref": "x",
+        "x": x - offset, "y": y, "ax": ax - offset, "ay": ay, "xref": "x", "yref": "y", "axref": "x",
         "ayref": "y", "text": "", "showarrow": True, "arrowhead": 2, "arrowsize": 1, "arrowwidth": width,
         "arrowcolor": colour,
     }  # fmt: skip
@@ -239,17 +239,17 @@ def dots_figure(
         ]
     )
     right = float(table[["paper", "ours", "floor_q95"]].max().max())
-    across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
+    x_axis: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
         labels = ["≤ 0.001", *(f"{power:g}" for power in powers[1:])]
-        across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
+        x_axis = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",
         showlegend=True,
         legend={"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
         margin={"b": _LEGEND},
-        xaxis=across,
+        xaxis=x_axis,
         yaxis={
             "autorange": "reversed",
             "tickvals": list(ticks.values()),
@@ -265,22 +265,22 @@ def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the rows to draw with their lanes (lines, from the top), and each measure's middle lane."""
-    parts, ticks, place = [], {}, 0.0
+    parts, ticks, y_position = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")
         rows = rows.loc[[method for method in methods if method in rows.index]].reset_index()
-        rows["place"] = place + rows.index.to_numpy(dtype=float)
+        rows["place"] = y_position + rows.index.to_numpy(dtype=float)
         ticks[measure] = float(rows["place"].mean())
-        place += len(rows) + _GAP
+        y_position += len(rows) + _GAP
         parts.append(rows)
     return pd.concat(parts, ignore_index=True), ticks
 
 
 def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
     rows = table.dropna(subset=["floor_q95"])
-    look: Values = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
-    look |= {"name": "noise floor", "hoverinfo": "skip"}
-    return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **look)
+    style: Values = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
+    style |= {"name": "noise floor", "hoverinfo": "skip"}
+    return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **style)
 
 
 def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
@@ -288,15 +288,15 @@ def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]
-    look: Values = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
-    return line(x, y, hover="", **look)
+    style: Values = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
+    return line(x, y, hover="", **style)
 
 
 def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Theme) -> list[dict[str, Any]]:
     colour = theme.standard if method == "standard" else theme.chosen
-    look: Values = {"colour": colour, "size": 10}
-    two, published = 2 * rows["error"], rows.dropna(subset=["paper"])
-    bars = errors(two, below=two.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
+    style: Values = {"colour": colour, "size": 10}
+    error, published = 2 * rows["error"], rows.dropna(subset=["paper"])
+    bars = errors(error, below=error.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
     ours = dots(
         rows["ours"],
         rows["place"],
@@ -306,7 +306,7 @@ def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Them
         customdata=rows[["error", "floor_q95"]].fillna(0.0),
         hover=f"<b>{name}</b>, ours: %{{x:.3f}} ± %{{customdata[0]:.3f}}"
         "<br>noise floor: 95 % below %{customdata[1]:.3f}",
-        **look,
+        **style,
     )
     theirs = dots(
         published["paper"],
@@ -316,6 +316,6 @@ def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Them
         marker={"line": {"width": 2}},
         hover=f"<b>{name}</b>, the paper: %{{x:.3f}}",
         showlegend=False,
-        **look,
+        **style,
     )
     return [ours, theirs]

@@ -63,10 +63,10 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
     A method that is not in the paper has the row of the paper's Fair HGR NN.
     """
     table = table1()
-    named = method if method in METHODS else "hgr_nn"
+    method_id = method if method in METHODS else "hgr_nn"
     rows = table[
         (table["dataset"] == STANDS_FOR.get(dataset, dataset))
-        & (table["method"] == named)
+        & (table["method"] == method_id)
         & (table["objective"] == objective)
     ]
     return rows.iloc[0]
@@ -122,24 +122,24 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     DataError
         Raised if there is no result with this name.
     """
-    place = folder / study
+    result_folder = folder / study
     try:
-        content = json.loads((place / "about.json").read_text(encoding="utf-8"))
+        content = json.loads((result_folder / "about.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError.of(
             f"There is no result of the study {study}",
             f"Create it with python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
         ) from None
-    tables = {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))}
+    tables = {path.stem: pd.read_csv(path) for path in sorted(result_folder.glob("*.csv"))}
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})
 
 
-def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
+def committed_studies(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
     """Return the names of stored studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
 
 
-def judged(study: str) -> dict[str, Any]:
+def judgements_of(study: str) -> dict[str, Any]:
     """Return the sentences that compare a study's stored result with the paper, by place on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
@@ -147,7 +147,7 @@ def judged(study: str) -> dict[str, Any]:
 
 def table1_names() -> list[str]:
     """Return the data sets with a computed Table 1: first the paper's data sets, in the paper's order."""
-    names = [study.removeprefix("table1_") for study in committed("table1_")]
+    names = [study.removeprefix("table1_") for study in committed_studies("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(names, key=order.index)
 

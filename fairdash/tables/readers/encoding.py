@@ -80,9 +80,9 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     """Raise an error if a file is not text, or has NUL bytes and is neither in UTF-16 nor in UTF-32."""
-    for signature, what in _SIGNATURES:
+    for signature, format_name in _SIGNATURES:
         if content.startswith(signature):
-            raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
+            raise ReadingError.of(f"this file is {format_name}, not a text table", _TO_CSV)
     head = content[:2000].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         raise ReadingError.of(
@@ -100,14 +100,14 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     if b"\x00" in content or control > len(sample) / 200:
         # A text may also begin with the letters ORC, but only an ORC file begins and ends with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
-        what = "is an ORC file" if is_orc else "holds binary data"
-        raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
+        format_name = "is an ORC file" if is_orc else "holds binary data"
+        raise ReadingError.of(f"this file {format_name}, not a text table", _TO_CSV)
 
 
 def _find_encoding(content: bytes) -> str:
-    guess = _unicode_guess(content)
-    if guess is not None:
-        return guess
+    encoding_guess = _unicode_guess(content)
+    if encoding_guess is not None:
+        return encoding_guess
     for encoding in ("utf-8", "cp1252"):
         if _first_undecodable(content, encoding) is None:
             return encoding
@@ -146,11 +146,11 @@ def _unicode_guess(content: bytes) -> str | None:
             return encoding if _first_undecodable(content, encoding) is None else None
     # In Western text in UTF-16 without a byte order mark, every second byte is NUL.
     sample = content[:1000]
-    half = len(sample) // 2
-    if half >= 2 and len(content) % 2 == 0:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-            if zeros > 0.7 * half and others == 0 and _first_undecodable(content, encoding) is None:
+    midpoint = len(sample) // 2
+    if midpoint >= 2 and len(content) % 2 == 0:
+        n_even, n_odd = sample[0::2].count(0), sample[1::2].count(0)
+        for encoding, zeros, others in (("utf-16-le", n_odd, n_even), ("utf-16-be", n_even, n_odd)):
+            if zeros > 0.7 * midpoint and others == 0 and _first_undecodable(content, encoding) is None:
                 return encoding
     return None
 

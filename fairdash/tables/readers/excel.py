@@ -22,7 +22,7 @@ import pandas as pd
 
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.tables.readers.limits import check_shape, too_large
-from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, report_progress
 from fairdash.tables.readers.table import (
     FIRST_INEXACT,
     ROWS_ABOVE,
@@ -32,9 +32,9 @@ from fairdash.tables.readers.table import (
     header_at,
     no_rows,
     no_such_header,
+    rows_above_in_words,
     rows_below,
-    said_above,
-    said_below,
+    rows_below_in_words,
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
@@ -123,7 +123,7 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
     chosen = _choose(sheets, hidden, name)
     xml = parts[sheets[chosen]]
     _check_cells(xml, parts)
-    tell(f"sheet “{chosen}”")
+    report_progress(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
             opened = book.get_sheet_by_name(chosen)
@@ -159,7 +159,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
         raise OptionError.of("the workbook has no sheet of this name", f"The workbook has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
-    visible_sheets = (each for each in sheets if each not in hidden)
+    visible_sheets = (sheet for sheet in sheets if sheet not in hidden)
     return name if name is not None else next(visible_sheets, next(iter(sheets)))
 
 
@@ -260,7 +260,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
-    texts_used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    texts_used = np.array([int(index) for index in _TEXT_CELL.findall(cells)], dtype=np.int64)
     total = int(lengths[texts_used[texts_used < len(lengths)]].sum())
     if total > MAX_CHARACTERS:
         raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
@@ -279,18 +279,18 @@ def _damaged() -> ReadingError:
 
 def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     rows, first_line = sheet.rows, sheet.first_line
-    filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
-    if not filled:
+    nonempty_rows = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
+    if not nonempty_rows:
         raise empty_file("the sheet", "Choose another sheet or file.")
     if options.header_row is None:
-        header_place = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+        header_place = header_at([list(map(_written, rows[k])) for k in nonempty_rows[:ROWS_ABOVE]])
     else:
-        header_place = _place_of(options.header_row - first_line, filled)
-    header = rows[filled[header_place]]
+        header_place = _place_of(options.header_row - first_line, nonempty_rows)
+    header = rows[nonempty_rows[header_place]]
     check_shape(0, len(header))
-    body, indices_below = filled[header_place + 1 :], list[int]()
+    body, indices_below = nonempty_rows[header_place + 1 :], list[int]()
     if not options.keep_below:
-        last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
+        last = range(body[max(0, len(body) - ROWS_BELOW)], nonempty_rows[-1] + 1) if body else ()
         n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
         body, indices_below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
@@ -302,10 +302,10 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         default_marks=(*MISSING_MARKS, *ERRORS),
     )
     if header_place:
-        table.notes.append(said_above(filled[header_place] + first_line, header_place))
+        table.notes.append(rows_above_in_words(nonempty_rows[header_place] + first_line, header_place))
     if indices_below:
-        table.notes.append(said_below([k + first_line for k in indices_below]))
-    n_empty = body[-1] - filled[header_place] - len(body)
+        table.notes.append(rows_below_in_words([k + first_line for k in indices_below]))
+    n_empty = body[-1] - nonempty_rows[header_place] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
     is_hidden = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
@@ -323,19 +323,19 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     return table
 
 
-def _place_of(row: int, filled: list[int]) -> int:
+def _place_of(row: int, nonempty_rows: list[int]) -> int:
     """Convert a row's index in the used part of the sheet to its index among the non-empty rows."""
-    if row not in filled:
+    if row not in nonempty_rows:
         raise no_such_header(row + 1)
-    return filled.index(row)
+    return nonempty_rows.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
     """Raise an error if the sheet has formulas without stored results."""
-    without: dict[str, list[int]] = {}
+    cells_without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
-            without.setdefault(column.decode(), []).append(int(line))
+            cells_without.setdefault(column.decode(), []).append(int(line))
     problems = [
         Problem(
             what=f"column {letters} of the sheet has formulas without stored results",
@@ -343,7 +343,7 @@ def refuse_formulas(sheet: bytes) -> None:
             lines=lines[:5],
             count=len(lines),
         )
-        for letters, lines in sorted(without.items())
+        for letters, lines in sorted(cells_without.items())
     ]
     if problems:
         raise ReadingError(*problems)
@@ -371,13 +371,13 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
     if not np.isfinite(numbers).all() or (numbers != np.trunc(numbers)).any():
         table.add(name, numbers)
         return
-    long = np.abs(numbers) >= FIRST_INEXACT
-    if not long.any():
+    is_inexact = np.abs(numbers) >= FIRST_INEXACT
+    if not is_inexact.any():
         table.add(name, numbers.astype(np.int64))
         return
     note = (
         f"“{name}” contains whole numbers of which Excel stores only 15 digits, so identifiers may be "
-        f"wrong ({table.places(long)})."
+        f"wrong ({table.places(is_inexact)})."
     )
     table.add(name, numbers, note)
 

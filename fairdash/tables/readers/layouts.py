@@ -38,11 +38,11 @@ def spaced_as_tabs(text: str) -> str | None:
     """
     lines = text.splitlines()
     cells_of_lines = [_CELL.findall(line) for line in islice(lines, _LINES)]
-    filled = [cells for cells in cells_of_lines if cells]
-    if not filled:
+    nonempty_lines = [cells for cells in cells_of_lines if cells]
+    if not nonempty_lines:
         return None
-    width = Counter(map(len, filled)).most_common(1)[0][0]
-    first_full = next(place for place, cells in enumerate(cells_of_lines) if len(cells) == width)
+    width = Counter(map(len, nonempty_lines)).most_common(1)[0][0]
+    first_full = next(index for index, cells in enumerate(cells_of_lines) if len(cells) == width)
     rows_below = [cells for cells in cells_of_lines[first_full + 1 :] if cells]
     rows = [cells for cells in rows_below if len(cells) == width]
     numbers = sum(all(LIKE_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
@@ -85,9 +85,9 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
         if not rows:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
-            for place, cell in enumerate(cells):
+            for index, cell in enumerate(cells):
                 if (match := _FLAGGED.fullmatch(cell)) is not None:
-                    cells[place] = "" if match[1] == ":" else match[1]
+                    cells[index] = "" if match[1] == ":" else match[1]
                     flags[match[2]] += bool(match[2])
         rows.append("\t".join((*key_names, *cells)))
     counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
@@ -111,14 +111,14 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     True
     """
     n_labelled = 0
-    for cell, column in zip((each.strip() for each in first), following, strict=True):
-        known = [each.strip() for each in column if each.strip()]
-        numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
+    for cell, column in zip((cell.strip() for cell in first), following, strict=True):
+        filled_cells = [cell.strip() for cell in column if cell.strip()]
+        numbers = sum(LIKE_NUMBER.fullmatch(cell) is not None for cell in filled_cells)
         if LIKE_NUMBER.fullmatch(cell):
             return False
-        if known and numbers >= _NUMBERS * len(known):
+        if filled_cells and numbers >= _NUMBERS * len(filled_cells):
             # A string that marks a missing cell is not a label.
-            if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
+            if not cell or cell in (*MISSING_MARKS, *ERRORS, *filled_cells):
                 return False
             n_labelled += 1
     return n_labelled >= _MIN_NUMBERS

@@ -22,9 +22,9 @@ MAX_MEMORY = 1_500 * 10**6
 _PER_CELL, _PER_ROW = 24, 16
 
 
-def too_large(what: str) -> ReadingError:
+def too_large(problem: str) -> ReadingError:
     """Return the error for a table that exceeds a limit."""
-    return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
+    return ReadingError.of(problem, "Take a sample of the rows, or leave columns out.")
 
 
 def check_file(size: int, begins: bytes) -> None:
@@ -47,12 +47,12 @@ def check_file(size: int, begins: bytes) -> None:
         )
 
 
-def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
+def check_shape(rows: int, columns: int, *, subject: str = "", most: int | None = None) -> None:
     """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
-    about
+    subject
         Word before the numbers if they are estimates, such as “about”.
     most
         Maximum number of cells; by default MAX_CELLS.
@@ -64,9 +64,9 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     """
     most = MAX_CELLS if most is None else most
     if columns > MAX_COLUMNS:
-        raise too_large(f"the table has {about}{columns:,} columns, more than {MAX_COLUMNS:,}")
+        raise too_large(f"the table has {subject}{columns:,} columns, more than {MAX_COLUMNS:,}")
     if not 0 <= rows * columns <= most:
-        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
+        raise too_large(f"the table has {subject}{rows * columns:,} cells, more than {most:,}")
 
 
 def check_memory(rows: int, columns: int) -> None:
@@ -77,8 +77,8 @@ def check_memory(rows: int, columns: int) -> None:
     ReadingError
         The table needs more memory than MAX_MEMORY, and more than a quarter of the memory that a run may use.
     """
-    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
-    if needed > most:
+    needed, largest = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
+    if needed > largest:
         raise too_large(
-            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {most / 1e9:,.1f}"
+            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {largest / 1e9:,.1f}"
         )

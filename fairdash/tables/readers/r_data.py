@@ -29,7 +29,7 @@ _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
 #: it, and the oldest version that can read it.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
 #: Name of the table in an .rds file, because such a file stores no name.
-_ALONE = "table"
+_UNNAMED_TABLE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
@@ -64,18 +64,20 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         The file has no data frame of the selected name.
     """
     objects, warnings_of_rdata = _objects(content)
-    frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
+    frames = {name: value for name, value in objects.items() if isinstance(value, _Frame)}
     other_objects = [name for name in objects if name not in frames]
     if not frames:
-        what = f", but {few(other_objects)}" if other_objects and other_objects != [_ALONE] else ""
+        objects_text = (
+            f", but {few(other_objects)}" if other_objects and other_objects != [_UNNAMED_TABLE] else ""
+        )
         raise ReadingError.of(
-            f"the R file holds no data frame{what}", "Save a data frame in R: save(table, file=…)."
+            f"the R file holds no data frame{objects_text}", "Save a data frame in R: save(table, file=…)."
         )
     chosen = next(iter(frames)) if options.sheet is None else options.sheet
     if chosen not in frames:
         raise OptionError.of("the file has no table of this name", f"The file has {few(frames)}.")
     columns = frames[chosen].columns
-    n_rows = max((len(each) for each in map(_values, columns.values()) if each is not None), default=0)
+    n_rows = max((len(column) for column in map(_values, columns.values()) if column is not None), default=0)
     check_shape(n_rows, len(columns))
     if n_rows == 0:
         raise no_rows("the data frame")
@@ -87,15 +89,15 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
             f"These objects of the file are not read, because they are no data frames: {few(other_objects)}."
         )
     table.notes += warnings_of_rdata
-    left_out: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
         note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
         values = _values(column)
         if values is None or len(values) != n_rows or not _add_series(table, name, values, note):
-            left_out.setdefault(_kind_of(column), []).append(name)
-    if sum(map(len, left_out.values())) == len(table.names):
+            names_by_reason.setdefault(_kind_of(column), []).append(name)
+    if sum(map(len, names_by_reason.values())) == len(table.names):
         raise ReadingError.of("no column holds numbers, text or dates", "Choose another table.")
-    for kind, names in left_out.items():
+    for kind, names in names_by_reason.items():
         table.leave_out(names, kind)
     table.count_missing()
     return table.finish(R_DATA, sheet=chosen, sheets=tuple(frames))
@@ -103,7 +105,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 def frame_names(content: bytes) -> tuple[str, ...]:
     """Return the names of the data frames in a file. Raise a ReadingError for a damaged file."""
-    return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
+    return tuple(name for name, value in _objects(content)[0].items() if isinstance(value, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -132,7 +134,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
             parsed = rdata.parser.parse_data(
                 content, altrep_constructor_dict=constructors, extension=".rds" if is_rds else ".rda"
             )
-            objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
+            objects = [(_UNNAMED_TABLE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
             raise
         # The parser may raise any Python error for a damaged file.
@@ -142,8 +144,8 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "Save only the table in R: saveRDS(table, file=…).",
             ) from error
         converted = {name: _converted(each) for name, each in objects}
-    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught_warnings)
-    return converted, [f"The reader of R's files says: {each}." for each in messages]
+    messages = dict.fromkeys(str(warning.message).rstrip(".") for warning in caught_warnings)
+    return converted, [f"The reader of R's files says: {message}." for message in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
@@ -155,11 +157,11 @@ def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
         pairs = pairs.value[1]
 
 
-def _converted(found: Any) -> Any:
+def _converted(r_objects: Any) -> Any:
     import rdata
 
     try:
-        return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
+        return rdata.conversion.convert(r_objects, constructor_dict=_Classes(), default_encoding="cp1252")
     # If rdata can't convert an object, such as a function, the tables in the file can still be read.
     except Exception:
         return _Unknown("an object that can't be converted")
@@ -176,8 +178,8 @@ def _levels(codes: Any, attributes: Mapping[str, Any]) -> pd.Categorical:
     """Return the level of each cell of a factor. The level NA, from `addNA`, means a missing cell."""
     levels = [None, *attributes["levels"]]
     cells = np.array(levels, dtype=object)[np.ma.filled(codes, 0)]
-    known = [each for each in levels if each is not None]
-    return pd.Categorical(cells, categories=known, ordered="ordered" in attributes["class"])
+    given_levels = [level for level in levels if level is not None]
+    return pd.Categorical(cells, categories=given_levels, ordered="ordered" in attributes["class"])
 
 
 def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
@@ -194,21 +196,21 @@ def _times(seconds: Any, attributes: Mapping[str, Any]) -> _Column:
 
 def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     part = {name: _floats(parts[name]) for name in ("year", "mon", "mday", "hour", "min", "sec")}
-    known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
-    year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
+    is_finite = np.isfinite(np.stack(list(part.values()))).all(axis=0)
+    year, month = (np.where(is_finite, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
     seconds = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    times = days + np.where(known, seconds, 0).astype("timedelta64[s]")
-    return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
+    times = days + np.where(is_finite, seconds, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(is_finite, times, np.datetime64("NaT"))))
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
     """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
     # 64-bit microseconds can represent about 9.2e12 seconds before and after 1970.
-    known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
-    times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
-    return pd.Series(np.where(known, times, np.datetime64("NaT")))
+    is_valid = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
+    times = np.where(is_valid, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(is_valid, times, np.datetime64("NaT")))
 
 
 def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:
@@ -246,7 +248,7 @@ def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
     return _Column(values, note if is_declared_missing.any() else "")
 
 
-def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
+def _unchanged(values: Any, _: Mapping[str, Any]) -> Any:
     return values
 
 
@@ -271,15 +273,15 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
                 # rdata would give a time series an index that differs from the index of the data frame.
-                "ts": _as_it_is,
-                "AsIs": _as_it_is,
+                "ts": _unchanged,
+                "AsIs": _unchanged,
             }
         )
 
     def get(self, name: Any, default: Any = None) -> Any:  # noqa: ARG002 - every class has a constructor
         def other(values: Any, attributes: Mapping[str, Any]) -> Any:
-            known = next((each for each in attributes["class"] if each in self), None)
-            return _Unknown(f"of R's class “{name}”") if known is None else self[known](values, attributes)
+            label = next((class_name for class_name in attributes["class"] if class_name in self), None)
+            return _Unknown(f"of R's class “{name}”") if label is None else self[label](values, attributes)
 
         return super().get(name, other)
 

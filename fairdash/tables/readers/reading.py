@@ -64,7 +64,7 @@ _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
 #: Maximum number of parts of a gzip file, or of entries of a zip archive. Even empty parts take time.
 MAX_PARTS = 20_000
-_AT_ONCE = 2**16
+_CHUNK_BYTES = 2**16
 #: Maximum memory in bytes for the unpacking of an xz file. The header of the file states how much it needs.
 _XZ_MEMORY = 256 * 2**20
 #: Name of a file that occurs in the zip archive of every Excel workbook.
@@ -185,8 +185,8 @@ def read_content(
     if options.header_row is not None and kind not in (TEXT, EXCEL):
         raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Omit this option.")
     if options.sheet is not None and kind not in (EXCEL, R_DATA) and not transport_tables(content):
-        what = FORMATS.get(kind, "a text table")
-        raise OptionError.of(f"{what} has no sheets to choose from", "Omit this option.")
+        format_name = FORMATS.get(kind, "a text table")
+        raise OptionError.of(f"{format_name} has no sheets to choose from", "Omit this option.")
     if kind == PARQUET:
         frame, report = read_parquet(content, options, columns)
     else:
@@ -223,8 +223,8 @@ def _kind_of(content: bytes) -> str:
             return kind
     if R_FILE.match(content[:40]):
         return R_DATA
-    if (found := parser_of(content)) is not None:
-        return found[0]
+    if (parser := parser_of(content)) is not None:
+        return parser[0]
     if content.startswith(_ZIP):
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -348,8 +348,8 @@ def _gunzip(content: bytes, largest: int) -> bytes:
     """
     content_parts, size, parts, has_begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
-    for start in range(0, len(content), _AT_ONCE):
-        block = content[start : start + _AT_ONCE]
+    for start in range(0, len(content), _CHUNK_BYTES):
+        block = content[start : start + _CHUNK_BYTES]
         while block and size <= largest:
             if not has_begun:
                 # The gzip format allows zeros as padding after the last part.
@@ -367,9 +367,9 @@ def _gunzip(content: bytes, largest: int) -> bytes:
     return b"".join(content_parts)
 
 
-def _too_many(what: str) -> ReadingError:
+def _too_many(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} of more than {MAX_PARTS:,} parts",
+        f"this is {problem} of more than {MAX_PARTS:,} parts",
         "Unpack the archive, and open the table itself.",
     )
 
@@ -403,8 +403,8 @@ def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return file
 
 
-def _damaged(what: str) -> ReadingError:
+def _damaged(problem: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} that is incomplete or damaged",
+        f"this is {problem} that is incomplete or damaged",
         "Download the file again, or create the archive again.",
     )

@@ -135,24 +135,26 @@ class ReadingReport:
 
     def sentences(self) -> tuple[str, ...]:
         """Describe the reading in plain sentences, the most important sentence first."""
-        way = FORMATS.get(self.format, "")
+        title = FORMATS.get(self.format, "")
         if self.encoding is not None and self.delimiter is not None:
-            way = f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
-        words = [f"Read as {way}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
+            title = (
+                f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
+            )
+        words = [f"Read as {title}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
         if self.decimal_commas:
             words.append(
                 f"Numbers with a decimal comma: {counted(sum(self.decimal_commas.values()), 'cell')} in "
                 f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
             )
         if self.units:
-            listed = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Units are removed from numbers and stored separately: {listed}.")
+            units_in_text = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
+            words.append(f"Units are removed from numbers and stored separately: {units_in_text}.")
         if self.missing_found:
-            listed = ", ".join(
+            units_in_text = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
                 for mark, count in sorted(self.missing_found.items(), key=lambda item: -item[1])
             )
-            words.append(f"Missing cells: {listed}.")
+            words.append(f"Missing cells: {units_in_text}.")
         else:
             words.append("No cell is missing.")
         if self.renamed:
@@ -170,7 +172,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 
 @contextmanager
-def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
+def listen_with(listener: Callable[[str], None]) -> Iterator[None]:
     """Send the readers' progress messages in this context, such as “100 rows so far”, to a listener.
 
     Examples
@@ -187,8 +189,8 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell(what: str) -> None:
+def report_progress(message: str) -> None:
     """Send a message on the progress of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
-        listener(what)
+        listener(message)

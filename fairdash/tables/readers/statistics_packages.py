@@ -16,7 +16,15 @@ import pandas as pd
 
 from fairdash.errors import OptionError, ReadingError
 from fairdash.tables.readers import limits
-from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.report import (
+    FORMATS,
+    SAS,
+    SPSS,
+    STATA,
+    ReadingOptions,
+    ReadingReport,
+    report_progress,
+)
 from fairdash.tables.readers.typed import read_parquet
 from fairdash.utils.text import few
 
@@ -61,14 +69,14 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
-    starts = [each.start() for each in _MEMBER.finditer(content) if each.start() % _RECORD == 0]
+    starts = [match.start() for match in _MEMBER.finditer(content) if match.start() % _RECORD == 0]
     if len(starts) < 2:
         return {}
     width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8
     tables: dict[str, bytes] = {}
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
-        place = start + 2 * _RECORD + 8
-        name = content[place : place + width].decode("cp1252", errors="replace").strip()
+        offset = start + 2 * _RECORD + 8
+        name = content[offset : offset + width].decode("cp1252", errors="replace").strip()
         tables.setdefault(name, content[: starts[0]] + content[start:end])
     return tables
 
@@ -90,7 +98,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     package = parser_of(content)
     assert package is not None
     kind, parser = package
-    tell(FORMATS[kind])
+    report_progress(FORMATS[kind])
     tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
     if tables:
         chosen = next(iter(tables)) if chosen is None else chosen

@@ -61,25 +61,25 @@ class TextColumn:
             return is_negative
         if not self._trimmed.match(grammar.SIGNS, whole=False).any():
             return is_negative
-        texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
-        signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
+        texts, indices = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
+        signed = grammar.negatives([texts[k] for k in indices], self._counts[indices].tolist())
         if signed:
-            is_negative[known] = [texts[k] in signed for k in known]
+            is_negative[indices] = [texts[k] in signed for k in indices]
             self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
         return is_negative
 
     def _take_unit(self) -> str:
         """Remove the currency or percent sign from the cells, and return it, or "" if the signs differ."""
-        known = np.flatnonzero(~self.is_missing)
-        if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
+        indices = np.flatnonzero(~self.is_missing)
+        if len(indices) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
         texts = self._trimmed.to_list()
         units = set()
-        for place in known:
-            number, unit = grammar.without_unit(texts[place])
+        for index in indices:
+            number, unit = grammar.without_unit(texts[index])
             if not grammar.LIKE_NUMBER.fullmatch(number):
                 return ""
-            texts[place] = re.sub(grammar.SPACES, "", number) if unit else number
+            texts[index] = re.sub(grammar.SPACES, "", number) if unit else number
             units.add(unit)
         units.discard("")
         if len(units) != 1:
@@ -130,9 +130,9 @@ class TextColumn:
 
     def decimal_evidence(self) -> tuple[bool, bool]:
         """Return whether some number certainly has a decimal comma, and whether one has a decimal point."""
-        return self._surely(",", self.comma), self._surely(".", self.dot)
+        return self._is_certain(",", self.comma), self._is_certain(".", self.dot)
 
-    def _surely(self, mark: str, fractions: np.ndarray) -> bool:
+    def _is_certain(self, mark: str, fractions: np.ndarray) -> bool:
         if not fractions.any() or not self.all_known(self.whole, self.power, fractions):
             return False
         return bool((fractions & ~self._ambiguous(mark)).any())
@@ -212,9 +212,9 @@ class TextColumn:
         if not (chosen or self.is_money or is_shown_by_cells):
             return False
         separators = "points" if other == "." else "commas"
-        why = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
-        places = self._places(grouped)
-        note = f"“{self.name}” is read with {separators} as thousands separators, {why} ({places})."
+        reason = "as you chose" if chosen and not is_shown_by_cells else "because its cells show this"
+        locations = self._places(grouped)
+        note = f"“{self.name}” is read with {separators} as thousands separators, {reason} ({locations})."
         self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
 
@@ -224,16 +224,16 @@ class TextColumn:
             self._add_identifier("numbers begin with a zero", zeros)
             return
         numbers = self._trimmed.floats(~self.is_missing)
-        large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
-        if large.any():
-            self._add_identifier("whole numbers are too long to be exact", large)
+        is_too_large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
+        if is_too_large.any():
+            self._add_identifier("whole numbers are too long to be exact", is_too_large)
             return
         self._keep_unit()
         values = numbers[self._codes]
         values = values if self.is_missing.any() else values.astype(np.int64)
-        self._table.add(self.name, values, *self._said_of_negatives())
+        self._table.add(self.name, values, *self._negatives_in_words())
 
-    def _said_of_negatives(self) -> list[str]:
+    def _negatives_in_words(self) -> list[str]:
         if not self._negative.any():
             return []
         return [
@@ -268,23 +268,23 @@ class TextColumn:
             self._table.decimal_commas[self.name] = self._count(fractions)
         self._keep_unit()
         notes = [note] if note else []
-        self._table.add(self.name, numbers[self._codes], *notes, *self._said_of_negatives())
+        self._table.add(self.name, numbers[self._codes], *notes, *self._negatives_in_words())
 
     def _keep_unit(self) -> None:
         if self.unit:
             self._table.units[self.name] = self.unit
 
-    def _add_identifier(self, why: str, which: np.ndarray) -> None:
-        note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
+    def _add_identifier(self, reason: str, which: np.ndarray) -> None:
+        note = f"“{self.name}” stays text, as an identifier: {reason} ({self._places(which)})."
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
         """Add the column if all its cells are "true" or "false". Return whether it was added."""
-        known = ~self.is_missing
-        if not known.any() or known.sum() > 8:
+        not_missing = ~self.is_missing
+        if not not_missing.any() or not_missing.sum() > 8:
             return False
         lowered = [text.lower() for text in self._trimmed.to_list()]
-        if not {lowered[place] for place in np.flatnonzero(known)} <= {"true", "false"}:
+        if not {lowered[index] for index in np.flatnonzero(not_missing)} <= {"true", "false"}:
             return False
         truth = pd.arrays.BooleanArray(np.array([word == "true" for word in lowered]), self.is_missing)
         self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
@@ -292,14 +292,14 @@ class TextColumn:
 
     def _add_dates(self, notes: list[str]) -> bool:
         """Add the column if its cells are unambiguous dates. Return whether it was added."""
-        known = ~self.is_missing
+        not_missing = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
             # A column with an impossible date, such as 30 February, stays text.
-            if not dates[known].isna().any():
+            if not dates[not_missing].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
-        orders = grammar.date_orders(self._trimmed[int(place)] for place in np.flatnonzero(known))
+        orders = grammar.date_orders(self._trimmed[int(index)] for index in np.flatnonzero(not_missing))
         if len(orders) == 1:
             dates = grammar.to_dates(self._as_written(), orders[0])
             note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
@@ -315,7 +315,7 @@ class TextColumn:
     def _add_text(self, notes: list[str]) -> None:
         """Add the column as text. If most of its cells are numbers, add a note on the reason."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
-        if bands_in_order([self._trimmed[int(place)] for place in first]):
+        if bands_in_order([self._trimmed[int(index)] for index in first]):
             notes = [f"“{self.name}” contains bands, which are used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
@@ -323,29 +323,29 @@ class TextColumn:
         thousands = self._matches(grammar.THOUSANDS) & ~numbers
         others = ~self.is_missing & ~numbers & ~thousands
         mark = self._trimmed[int(np.flatnonzero(others)[0])] if others.sum() == 1 else ""
-        why = ""
+        reason = ""
         if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
-            why = (
+            reason = (
                 f"it contains “{mark}” in {self._places(others)}, and numbers elsewhere. Convert this "
                 f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
             )
         elif thousands.any() and self.all_known(numbers, thousands):
-            why = (
+            reason = (
                 f"its numbers have a thousands separator ({self._places(thousands)}). "
                 "Remove it in the file to use them as numbers"
             )
         elif notes or self._count(numbers) < self.n_known / 2:
             pass
         elif self.all_known(numbers):
-            why = (
+            reason = (
                 "its decimal marks differ from each other or from the chosen mark "
                 f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
             )
         else:
             others = ~self.is_missing & ~numbers
-            why = f"most of its cells are numbers, but some are not ({self._places(others)})"
-        if why:
-            notes.append(f"“{self.name}” stays text: {why}.")
+            reason = f"most of its cells are numbers, but some are not ({self._places(others)})"
+        if reason:
+            notes.append(f"“{self.name}” stays text: {reason}.")
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
@@ -355,9 +355,9 @@ class TextColumn:
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
-    def _places(self, which: np.ndarray, what: str = "") -> str:
+    def _places(self, which: np.ndarray, problem: str = "") -> str:
         """State the number of selected cells, and the lines of the first ones."""
-        return self._table.places(which[self._codes], what)
+        return self._table.places(which[self._codes], problem)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
@@ -375,7 +375,7 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
         marks, doubted = [decimal], []
     else:
         evidence = [column.decimal_evidence() for column in columns]
-        has_comma, has_dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        has_comma, has_dot = any(certain for certain, _ in evidence), any(certain for _, certain in evidence)
         marks, doubted = [".", ","], [] if has_comma and not has_dot else [","]
         if has_comma or (prefers_comma and not has_dot):
             doubted.append(".")

@@ -13,7 +13,7 @@ from fairdash.lab import SHAPES
 from fairdash.lab.figures.estimates import along_rho_figure
 from fairdash.lab.figures.paper import architecture_figure, by_age_figure
 from fairdash.lab.figures.simulations import fig2_figure
-from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
+from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judgements_of, read_result
 from fairdash.lab.studies import lines_of, means_along_rho
 from fairdash.lab.truth import exact_curves
 from fairdash.training.methods import METHODS
@@ -40,8 +40,8 @@ NETWORKS = {
 
 def show_part() -> None:
     """Show a control that selects a part of the page, and the selected part."""
-    offered = {name: title for name, (_, title) in _PARTS.items()}
-    part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
+    part_titles = {name: title for name, (_, title) in _PARTS.items()}
+    part = choose("Part", part_titles, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
 
 
@@ -49,7 +49,7 @@ def show_fig1() -> None:
     """Show χ² and HGR of normal distributions, and state if estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
-    st.markdown(judged("fig1")["answer"])
+    st.markdown(judgements_of("fig1")["answer"])
     chart(
         along_rho_figure(
             exact_curves(np.linspace(0, 0.99, 199)),
@@ -80,14 +80,14 @@ def show_fig2() -> None:
         f"**{statements['holds'].sum()} of the paper's {len(statements)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in statements.itertuples():
-        mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
-        st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
-    way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
-    shown = values[values["evaluation"] == way].assign(evaluation="published")
+    for statement in statements.itertuples():
+        mark = ":green-badge[holds]" if statement.holds else ":orange-badge[does not hold]"
+        st.markdown(f"{mark} *“{statement.quote}”* {statement.finding}")
+    published_method = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
+    shown_values = values[values["evaluation"] == published_method].assign(evaluation="published")
     chart(
         fig2_figure(
-            lines_of(shown),
+            lines_of(shown_values),
             exact,
             ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
             evaluation="published",
@@ -107,7 +107,7 @@ def show_fig3() -> None:
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
-        "After epoch", [int(each) for each in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
+        "After epoch", [int(epoch) for epoch in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
         key=KEY("epoch"),
     )  # fmt: skip
     row = flow[flow["epoch"] == epoch].iloc[0]
@@ -140,40 +140,42 @@ def show_fig4() -> None:
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
-        {each: OBJECTIVES[each].title for each in HOUSEHOLD_TARGETS},
+        {target: OBJECTIVES[target].title for target in HOUSEHOLD_TARGETS},
         name=Address.OBJECTIVE,
         key=KEY("fig4-objective"),
-        place=left,
+        container=left,
     )
     reading = choose(
         "Inputs of the network (not stated in the paper)",
         READINGS,
         name=Address.READING,
         key=KEY("reading"),
-        place=right,
+        container=right,
     )
     result = read_result(reading)
     table = result.tables["prices"].query("objective == @objective").drop(columns="objective")
-    st.markdown(judged(reading)["answer"][objective])
+    st.markdown(judgements_of(reading)["answer"][objective])
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
-    what = "price" if parity else "residual"
+    quantity = "price" if parity else "residual"
     chart(
         by_age_figure(
             profile[profile["objective"] == objective],
             names={method: METHODS[method].title for method in table["method"]},
             level=price if parity else 0.0,
-            title=f"Average {what} by age",
+            title=f"Average {quantity} by age",
             subtitle=f"band: standard network, 95 %; dotted: {'the average price' if parity else 'no error'}",
-            y=f"Average {what} (€)",
+            y=f"Average {quantity} (€)",
             theme=theme(),
         ),
         key=KEY("fig4"),
-        alt=f"Average {what} by age, for the standard network and for the fair networks.",
+        alt=f"Average {quantity} by age, for the standard network and for the fair networks.",
     )
     st.dataframe(
-        shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
+        display_table(table),
+        hide_index=True,
+        alt="Table of the household scenario with the paper's percentages.",
     )
     st.caption(
         f"The figures are means over the test rows of {result.options['splits']} splits, ± one standard "
@@ -189,7 +191,7 @@ def show_fig4() -> None:
     download(table, label="This table (CSV)", name="paper-household", key=KEY("csv-household"))
 
 
-def shown(table: pd.DataFrame) -> pd.DataFrame:
+def display_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of household prices with displayed titles and formatted numbers."""
 
     def texts(name: str) -> pd.Series:

@@ -15,8 +15,8 @@ from fairdash.lab.paper import (
     OBJECTIVES,
     StudyResult,
     column_title,
-    committed,
-    judged,
+    committed_studies,
+    judgements_of,
     method_title,
     read_result,
     table1,
@@ -40,7 +40,7 @@ SHARE = "MSE ÷ constant’s"
 
 def show_in_short() -> None:
     """State how many of our values reach the paper's values, in Table 1 and per comparable data set."""
-    texts = judged("table1")
+    texts = judgements_of("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
         st.markdown(score)
@@ -49,11 +49,11 @@ def show_in_short() -> None:
 
 def show_table1() -> None:
     """Show Table 1 for a data set, with the answer, the values of one objective, and their origin."""
-    offered = {name: title_of(name) for name in table1_names()}
-    name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
-    result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
+    table_titles = {name: title_of(name) for name in table1_names()}
+    name = choose("Data", table_titles, name=Address.DATA, key=KEY("data"))
+    result, texts = read_result(f"table1_{name}"), judgements_of(f"table1_{name}")
     st.markdown(texts["answer"])
-    titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
+    titles = {objective: ALL_OBJECTIVES[objective].title for objective in OBJECTIVES}
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
     cells = result.tables["cells"]
     cells = cells[cells["objective"] == objective]
@@ -73,9 +73,9 @@ _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fair
 
 def show_dots(values: pd.DataFrame) -> None:
     """Show two charts of the paper's values beside ours, both computed with the paper's measures."""
-    methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
-    for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
-        with place:
+    methods = {method: method_title(method).replace(" network", "") for method in values["method"].unique()}
+    for container, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
+        with container:
             chart(
                 dots_figure(
                     values,
@@ -88,7 +88,7 @@ def show_dots(values: pd.DataFrame) -> None:
                     theme=theme(),
                 ),
                 key=KEY("dots", *measures),
-                alt=spoken(values, measures),
+                alt=method_in_words(values, measures),
             )
     st.caption(
         "Orange: standard model. Blue: fair models, one marker per method. Values further left are better. "
@@ -98,7 +98,7 @@ def show_dots(values: pd.DataFrame) -> None:
     )
 
 
-def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
+def method_in_words(values: pd.DataFrame, measures: Sequence[str]) -> str:
     """Describe the dots of Fair HGR in words, with our value and the paper's value of each measure."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
@@ -158,12 +158,12 @@ def rows(
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
-    for method, own in cells.groupby("method", sort=False):
-        error = own.iloc[0]
+    for method, rows_of_method in cells.groupby("method", sort=False):
+        error = rows_of_method.iloc[0]
         texts = {PAPER: {SHARE: "–"}, OURS: {SHARE: f"{error['ours'] / constant:.3f}"}}
         texts |= {CORRECTED: {SHARE: ""}, FLOOR: {SHARE: ""}}
         colours = {}
-        for cell in own.to_dict("records"):
+        for cell in rows_of_method.to_dict("records"):
             title = column_title(cell["measure"])
             texts[PAPER][title] = f"{cell['paper']:.3f}"
             texts[OURS][title] = text_of(cell) if is_comparable else f"{cell['ours']:.3f}"
@@ -174,10 +174,10 @@ def rows(
         lam = error["lam"]
         texts[FLOOR]["MSE"] = "λ = 0" if lam == 0 else f"λ ≈ {lam:.3g}"
         name = method_title(str(method)).replace(" network", "")
-        for what, values in texts.items():
-            if what != PAPER or method in METHODS:
-                lines.append({"Method": name, "Values": what, **values})
-                shades.append(colours if what == OURS and is_comparable else {})
+        for row_name, values in texts.items():
+            if row_name != PAPER or method in METHODS:
+                lines.append({"Method": name, "Values": row_name, **values})
+                shades.append(colours if row_name == OURS and is_comparable else {})
     order = ["Method", "Values", "MSE", SHARE, *map(column_title, FAIRNESS)]
     table = pd.DataFrame(lines)[order]
     return table, pd.DataFrame([{name: shade.get(name, "") for name in order} for shade in shades])
@@ -199,7 +199,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 def show_tries(name: str) -> None:
     """Show the rules for selecting λ that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
-    if study not in committed("rehearsal_"):
+    if study not in committed_studies("rehearsal_"):
         return
     result = read_result(study)
     tries = result.tables["tries"]
@@ -213,10 +213,10 @@ def show_tries(name: str) -> None:
             "counts the values at or below those of the paper's Fair HGR NN. A value counts only if the "
             "error is also at or below the paper's error."
         )
-        shown = pd.DataFrame(
+        tries_table = pd.DataFrame(
             {
-                "Objective": [ALL_OBJECTIVES[each].title for each in tries["objective"]],
-                "Method": [method_title(each) for each in tries["method"]],
+                "Objective": [ALL_OBJECTIVES[objective].title for objective in tries["objective"]],
+                "Method": [method_title(method) for method in tries["method"]],
                 "Networks": tries["networks"],
                 "Margin": tries["margin"],
                 "Error expected": tries["cv_mse"].map("{:.3f}".format),
@@ -226,7 +226,7 @@ def show_tries(name: str) -> None:
                 "Cells": tries["cells"],
             }
         )
-        st.dataframe(shown, hide_index=True, alt="Selection rules, compared within the training rows.")
+        st.dataframe(tries_table, hide_index=True, alt="Selection rules, compared within the training rows.")
         st.caption(f"Seed {result.seed}. To reproduce this table: `{result.command}`")
 
 

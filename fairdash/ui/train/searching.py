@@ -34,7 +34,7 @@ KEY = Keys(__file__)
 
 #: Session key of the number of times that settings were copied from a search, and of the last copied
 #: settings.
-TAKEN = KEY("taken-over")
+ADOPTED = KEY("taken-over")
 #: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
 OWN_GRID = "My own"
@@ -81,11 +81,11 @@ def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
 
 
 def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     grid = left.selectbox(
         "What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key=KEY("tried")
     )
-    lam = ask(middle, SettingsSearch, "lam", key=KEY("lam"))
+    lam = ask(centre_column, SettingsSearch, "lam", key=KEY("lam"))
     folds = ask(right, SettingsSearch, "n_folds", key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
@@ -102,21 +102,21 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
 
 def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
     kind = st.radio("What do you want?", list(_TARGET_WORDS), format_func=_TARGET_WORDS.__getitem__)
-    left, middle, right = st.columns(3)
+    left, centre_column, right = st.columns(3)
     if kind == ERROR:
         percent = left.number_input("Percent above the standard model's error", 0.0, 1000.0, 10.0)
         measure, at_most = "", percent / 100
     else:
-        fit = [each.id for each in REGISTRY.values() if each.quick and not each.discrete]
+        fit = [measure.id for measure in REGISTRY.values() if measure.quick and not measure.discrete]
         measure = left.selectbox(
             "Measure of dependence",
             fit,
             index=fit.index(DEFAULT_MEASURE),
-            format_func=lambda each: REGISTRY[each].title,
+            format_func=lambda measure: REGISTRY[measure].title,
             key=KEY("target-measure"),
         )
         start = 0.05 if kind == EXCESS else 0.15
-        at_most = middle.number_input(
+        at_most = centre_column.number_input(
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
     folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
@@ -161,9 +161,9 @@ def show_search(search: SearchJob) -> None:
 
 def _show(search: SearchJob) -> None:
     spec, status = search.spec, search.status
-    what = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
+    subject = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
     st.markdown(
-        f"**{safe(what)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
+        f"**{safe(subject)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
@@ -187,10 +187,10 @@ def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None
         st.info(safe(note))
     if result.best is not None:
         best = result.frame.iloc[0]
-        near = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
+        n_equal = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
         st.markdown(
             f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, weight "
-            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {near} of the other "
+            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {n_equal} of the other "
             f"{len(result.frame) - 1} combinations have a score within one standard error of the best score."
         )
         _table(result.frame, _SETTINGS_COLUMNS)
@@ -246,8 +246,8 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
     """Show columns with titles, means with standard errors, and "–" for settings that diverged."""
-    shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
-    st.dataframe(shown, hide_index=True, key=KEY("found"))
+    text_table = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
+    st.dataframe(text_table, hide_index=True, key=KEY("found"))
 
 
 def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
@@ -267,8 +267,8 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
     """Copy the best settings of a search to the Train form, with the search's method and objective."""
-    times, _ = st.session_state.get(TAKEN, (0, None))
-    st.session_state[TAKEN] = times + 1, settings
+    times, _ = st.session_state.get(ADOPTED, (0, None))
+    st.session_state[ADOPTED] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
     st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)

@@ -55,23 +55,23 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     table = chart.table
     if chart.name not in FIGURES or table.empty:
         return None
-    one = FIGURES[chart.name]
+    maker = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
-    words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
+    words = {key: getattr(maker, key).format(**known) for key in ("title", "subtitle", "x", "y")}
     # The figure of classes has no band and no tails, so its subtitle must not mention them.
-    of_classes = "class" in table and one.x == "{sensitive}"
+    of_classes = "class" in table and maker.x == "{sensitive}"
     for of_numbers, instead in _REPLACED_FOR_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
-    if one.rows is not None:
-        table = one.rows(table)
-    height = _HEIGHT_WITHOUT_ROWS + one.of_a_row * len(table) if one.of_a_row else one.height
+    if maker.rows is not None:
+        table = maker.rows(table)
+    height = _HEIGHT_WITHOUT_ROWS + maker.of_a_row * len(table) if maker.of_a_row else maker.height
     figure = new_figure(**words, theme=theme, height=height)
-    one.draw(figure, table, chart, theme)
+    maker.draw(figure, table, chart, theme)
     if of_classes:
         where = next(column for column in ("at", "s_low", "low") if column in table)
         names = table.drop_duplicates(where)
-        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
-    return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
+        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(name) for name in names["class"]])
+    return Picture(chart.id, figure, f"{words['title']}: {maker.alt}")
 
 
 _BANDED = "95 % band for smooth curves. Diamonds: mean of all rows beyond either end of the curve"

@@ -87,7 +87,7 @@ class Label:
 
 
 def placed(
-    labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
+    labels: Sequence[Label], *, axes: Axes, occupied: Sequence[Box], points: Array, theme: Theme
 ) -> list[dict[str, Any]]:
     """Return plotly annotations, with each label near its point; earlier labels are placed first.
 
@@ -98,15 +98,15 @@ def placed(
     ----------
     axes
         Ranges of x and of y.
-    taken
+    occupied
         Occupied areas, which no label may cover.
     points : (n, 2) array
         Points without labels that labels should not cover, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
-    edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
-    own_costs = [_costs(own, taken, points) for own in edges]
+    edges = [_edges(label, *position) for label, position in zip(labels, at, strict=True)]
+    own_costs = [_costs(label_edges, occupied, points) for label_edges in edges]
 
     # Results are cached, because most labels have the same position in several attempts.
     @cache
@@ -119,10 +119,10 @@ def placed(
 
     def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
         """Return the cost of each possible position of label k, given the positions of the other labels."""
-        others = [(each, j) for each, j in positions.items() if each != k]
-        beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
+        others = [(other, j) for other, j in positions.items() if other != k]
+        overlaps = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
         lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
-        cost: Array = own_costs[k] + _COST_OF_OVERLAP * beside.max(axis=1)
+        cost: Array = own_costs[k] + _COST_OF_OVERLAP * overlaps.max(axis=1)
         return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
@@ -138,14 +138,14 @@ def placed(
                 positions[k] = int(cost.argmin())
                 if cost.min() >= (crossed or _COST_OF_OVERLAP) and without_room < 0:
                     without_room = k
-            each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
-            if sum(each) < best[0]:
-                best = (sum(each), positions)
+            cost_of_label = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
+            if sum(cost_of_label) < best[0]:
+                best = (sum(cost_of_label), positions)
             if without_room < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
             order = [without_room, *(k for k in order if k != without_room)]
-        if max(each) < _COST_OF_CROSSING:
+        if max(cost_of_label) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 
@@ -161,11 +161,11 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     dx, dy, xanchor, yanchor = anchor
     leads = np.hypot(dx, dy) > _NEAR
     words = f"<b>{text}</b>" if label.symbol else text
-    place = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
+    offsets = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
     arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
     veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
-    look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
-    return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
+    style: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
+    return note(words, x=label.x, y=label.y, **style) | offsets | arrow | veil
 
 
 #: Possible positions of a label: the offset of its anchor from the point, and the side and the edge of the
@@ -182,8 +182,8 @@ _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
     (0, -9, "center", "top"),
     (-9, 0, "right", "middle"),
     *(
-        (dx, side * up, xanchor, "bottom" if side > 0 else "top")
-        for up in _UP
+        (dx, side * distance, xanchor, "bottom" if side > 0 else "top")
+        for distance in _UP
         for side in (1, -1)
         for dx, xanchor in _SIDES
     ),
@@ -204,9 +204,9 @@ def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
     """Return True for each candidate whose line crosses another label's line, at any chart width."""
     a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
     dx, dy = _DX[j, 0], _DY[j, 0]
-    beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
-    between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
-    return (beside & between).any(axis=1) & _LEADS
+    is_right = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
+    crosses_up = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
+    return (is_right & crosses_up).any(axis=1) & _LEADS
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
@@ -225,17 +225,17 @@ def _box_at(edges: Edges, k: int) -> Box:
     return left[k], float(bottom[k, 0]), right[k], float(top[k, 0])
 
 
-def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
+def _costs(edges: Edges, occupied: Sequence[Box], points: Array) -> Array:
     """Return the cost of each position: distance, covered points and, most costly, overlap and clipping."""
     left, bottom, right, top = edges
-    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
-    wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
+    overhang = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
+    overhang += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
     x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
-    within = (y > bottom - _GAP) & (y < top + _GAP)
-    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
+    in_height = (y > bottom - _GAP) & (y < top + _GAP)
+    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & in_height).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
-    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
-    return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in taken), np.zeros((1, 1))).max(
+    cost: Array = _COST_OF_OVERLAP * overhang.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
+    return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in occupied), np.zeros((1, 1))).max(
         axis=1
     )
 
@@ -243,6 +243,6 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
 def _overlap(edges: Edges, box: Box) -> Array:
     """Return each candidate's overlap with an area at each chart width, in pixels, (candidates, widths)."""
     (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
-    across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
-    along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
-    return np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
+    x_overlap = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
+    overlap = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
+    return np.where((x_overlap > 0) & (overlap > 0), 1 + np.minimum(x_overlap, overlap), 0.0)

@@ -116,7 +116,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     of the figure.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
-    more = room_of(_broken(titles), _broken(subtitles))
+    extra_height = room_of(_with_breaks(titles), _with_breaks(subtitles))
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "zeroline": False,
@@ -131,8 +131,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     return go.Figure(
         layout={
             "title": {
-                "text": f"<b>{_broken(titles)}</b>",
-                "subtitle": {"text": _broken(subtitles), "font": {"size": 13, "color": theme.quiet}},
+                "text": f"<b>{_with_breaks(titles)}</b>",
+                "subtitle": {"text": _with_breaks(subtitles), "font": {"size": 13, "color": theme.quiet}},
                 "x": 0,
                 "xref": "container",
                 "font": {"size": 16, "color": theme.text},
@@ -144,8 +144,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "colorway": [theme.chosen, theme.standard, REFERENCE, *OTHERS],
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "height": height + more,
-            "margin": {"l": 8, "r": 16, "t": 72 + more, "b": 8},
+            "height": height + extra_height,
+            "margin": {"l": 8, "r": 16, "t": 72 + extra_height, "b": 8},
             "showlegend": False,
             "hovermode": "closest",
             "hoverlabel": {"font": {"family": FONT}},
@@ -161,7 +161,7 @@ def room_of(title: str, subtitle: str) -> int:
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
-def _broken(lines: Sequence[str]) -> str:
+def _with_breaks(lines: Sequence[str]) -> str:
     return _BREAK.join(escaped(line) for line in lines)
 
 

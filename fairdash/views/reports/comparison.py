@@ -116,8 +116,8 @@ class Comparison:
 
     def groups_called(self, table: pd.DataFrame) -> list[str]:
         """Return the name of each group: a combination of attributes, or a range of the sensitive column."""
-        cells, ends = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
-        return [cells[int(low)] if cells else span(low, high) for low, high in ends]
+        cells, limits = self.front.cells_called, zip(table["s_low"], table["s_high"], strict=True)
+        return [cells[int(low)] if cells else span(low, high) for low, high in limits]
 
     @cached_property
     def classes_called(self) -> str:
@@ -188,8 +188,8 @@ class Comparison:
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of point A or B; it includes the method if A and B have different methods."""
-        differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
-        return point.title if differ else point.name
+        both_named = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
+        return point.title if both_named else point.name
 
     def mean(self, measure: str, point: ModelKey) -> float:
         """Return the mean of a measure over the splits, on test rows."""
@@ -232,20 +232,20 @@ class Comparison:
         if np.isnan(verdict.by):
             return None
         component = list(COMPONENTS.values())[int(verdict.by)]
-        called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
-        if self.classes_called and not called.startswith("the sum"):
-            called = f"the square of {called}, summed over the classes,"
-        return called, verdict.value, verdict.edge
+        name = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
+        if self.classes_called and not name.startswith("the sum"):
+            name = f"the square of {name}, summed over the classes,"
+        return name, verdict.value, verdict.edge
 
     @property
     def first_point_without_link(self) -> ModelKey | None:
         """Model of B's method with the smallest λ at which test and measure in view find no link."""
         front, method = self.front, self.b.method
-        own = trained_points(front.rows(self.measure), standard_of=method)
-        lams = own.loc[own["method"] == method, "lam"].sort_values()
+        points_of_method = trained_points(front.rows(self.measure), standard_of=method)
+        lams = points_of_method.loc[points_of_method["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
-        within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))
-        return next((each for each in within if not self.has_link(each)), None)
+        independent_points = (point for point in points if self.mean(self.measure, point) <= self.edge(point))
+        return next((point for point in independent_points if not self.has_link(point)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
         """Format a point's error: RMSE in the target's unit, or deviance ÷ deviance of the mean."""
@@ -357,7 +357,7 @@ class Comparison:
                     self.sensitive: self.s[self.result.splits[j].test],
                     self.target: self.result.target[self.result.splits[j].test],
                 }
-                | {name: found[j][self.result.splits[j].test] for name, found in names.items()}
+                | {name: prices[j][self.result.splits[j].test] for name, prices in names.items()}
             )
             for j in sorted(a.keys() & b.keys())
         ]
@@ -372,5 +372,5 @@ class Comparison:
         blend = self.curve_point(self.b)
         if blend.is_trained:
             return False
-        ends = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
-        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in ends)
+        models_of_blend = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
+        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in models_of_blend)

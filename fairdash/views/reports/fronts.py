@@ -60,8 +60,8 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
     """Return the error of the barycentre at full strength; :data:`UNKNOWN` if it is not in `references`."""
-    whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
-    return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
+    rows = of_measure(references, error).query(WHOLE_BARYCENTRE)
+    return (float(rows["value"].iloc[0]), float(rows["se"].iloc[0])) if len(rows) else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +250,8 @@ class Front:
                 stops = rows[is_middle] if is_middle.any() else rows
                 return float(stops["lam"].loc[(removed[stops.index] - 0.5).abs().idxmin()])
         stops = self.rows(measure)
-        trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
-        return float(trained.sort_values().iloc[len(trained) // 2])
+        trained_lams = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
+        return float(trained_lams.sort_values().iloc[len(trained_lams) // 2])
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
@@ -271,7 +271,7 @@ class Front:
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     """Return the Pareto fronts for one sensitive column, by objective."""
-    return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
+    return {name: Front.of(result, objective=name, sensitive=sensitive) for name in result.paths}
 
 
 def parse_point(front: Front, text: str) -> ModelKey:
@@ -298,13 +298,13 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
     lams = stops.loc[stops["method"] == method, "lam"]
-    points = [ModelKey(method, float(each)) for each in lams if f"{each:g}" == f"{lam:g}"]
+    points = [ModelKey(method, float(value)) for value in lams if f"{value:g}" == f"{lam:g}"]
     if points:
         return points[0]
-    nearest = sorted(lams, key=lambda each: abs(each - lam))[:3]
+    nearest = sorted(lams, key=lambda value: abs(value - lam))[:3]
     raise OptionError.of(
         f"The path has no point at λ = {lam:g}",
-        f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
+        f"The nearest are {', '.join(f'{value:g}' for value in sorted(nearest))}.",
         column="lam",
     )
 
@@ -321,17 +321,17 @@ def nearest_points(front: Front) -> pd.DataFrame:
         the table has points from the smallest to the largest λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
-    error, own = (
-        pd.concat([of_measure(rows, each) for rows in (price, front.test) if len(rows)], ignore_index=True)
-        for each in (front.error, front.default_measure)
+    error, values = (
+        pd.concat([of_measure(rows, name) for rows in (price, front.test) if len(rows)], ignore_index=True)
+        for name in (front.error, front.default_measure)
     )
     table = error[["method", "lam"]].assign(error=error["value"], error_se=error["se"])
-    table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
+    table = table.assign(dependence=values["value"], dependence_se=values["se"], floor=values["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MAX_NEAREST + 1).round().astype(int))]
-    places = table[["error", "dependence"]].to_numpy(dtype=float)
-    distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
+    coordinates = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((coordinates - coordinates[0]) / np.maximum(np.ptp(coordinates, axis=0), 1e-300)).T)
     return table.iloc[np.argsort(distance, kind="stable")[: MAX_NEAREST + 1]].reset_index(drop=True)
 
 
@@ -360,10 +360,10 @@ class ComparedRun:
 def differences(runs: Sequence[ComparedRun]) -> str:
     """Explain in a sentence why these runs can't be shown in one chart; "" if they can."""
     kinds = {
-        "target": [each.result.target_name for each in runs],
-        "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
-        "objective": [OBJECTIVES[each.result.objective].title for each in runs],
-        "loss": [each.result.sweep.settings.loss for each in runs],
+        "target": [run.result.target_name for run in runs],
+        "sensitive columns": [" and ".join(run.result.sensitive.columns) for run in runs],
+        "objective": [OBJECTIVES[run.result.objective].title for run in runs],
+        "loss": [run.result.sweep.settings.loss for run in runs],
     }
     parts = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not parts:
@@ -374,9 +374,9 @@ def differences(runs: Sequence[ComparedRun]) -> str:
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
     """Return notes on the comparison of runs in one chart."""
     notes = []
-    if len({each.data for each in runs}) > 1:
+    if len({run.data for run in runs}) > 1:
         notes.append("The runs use different data, or different rows or features of the same data.")
-    if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
+    if len({(run.result.sweep.n_splits, run.result.sweep.random_state) for run in runs}) > 1:
         notes.append(
             "The runs are evaluated on different test rows, so differences that are smaller than the "
             "standard errors may be due to chance."
@@ -386,7 +386,7 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
     """Return ids of measures that all Pareto fronts contain; the default of the first front comes first."""
-    shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
+    shared = [id for id in fronts[0].measures if all(id in front.measures for front in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 
 
@@ -395,8 +395,8 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
-        every = (front.rows(each) for each in (front.error, measure))
-        rows, own = (trained_points(each, standard_of=front.methods[0]) for each in every)
+        row_tables = (front.rows(name) for name in (front.error, measure))
+        rows, values = (trained_points(table, standard_of=front.methods[0]) for table in row_tables)
         points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(
@@ -410,9 +410,9 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "Splits": rows["n_splits"].to_numpy(),
                     "Test error": rows["value"].to_numpy(),
                     "± of error": rows["se"].to_numpy(),
-                    symbol: own["value"].to_numpy(),
-                    f"± of {symbol}": own["se"].to_numpy(),
-                    "Independence below": own["edge"].to_numpy(),
+                    symbol: values["value"].to_numpy(),
+                    f"± of {symbol}": values["se"].to_numpy(),
+                    "Independence below": values["edge"].to_numpy(),
                     "Link? (p of joint test)": [front.figure(VERDICT, point).p for point in points],
                 }
             )

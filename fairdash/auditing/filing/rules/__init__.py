@@ -63,12 +63,12 @@ def with_abilities(text: str) -> str:
     'It compares prices. Question 10 compares a second price in your table with this price.'
     """
 
-    def sentence(found: re.Match[str]) -> str:
-        table, does = ABILITIES[found[1]]
+    def sentence(match: re.Match[str]) -> str:
+        table, phrase = ABILITIES[match[1]]
         numbers = [number for number, each in QUESTIONS.items() if table in each.tables]
         if not numbers:
-            raise LookupError(f"no question has the table {table!r}, which the ability {found[1]!r} names")
-        return f"Question {numbers[0]} {does}."
+            raise LookupError(f"no question has the table {table!r}, which the ability {match[1]!r} names")
+        return f"Question {numbers[0]} {phrase}."
 
     return re.sub(r"\{(\w+)\}", sentence, text)
 
@@ -159,13 +159,18 @@ def _rules() -> Iterator[Rule]:
         content = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             headings = tuple(
-                Heading(**{**each, "shows": tuple(each["shows"]), "blanks": tuple(each["blanks"])})
-                for each in row.pop("heading", [])
+                Heading(**{**part, "shows": tuple(part["shows"]), "blanks": tuple(part["blanks"])})
+                for part in row.pop("heading", [])
             )
-            shows = tuple(row.pop("shows", [])) or tuple(part for each in headings for part in each.shows)
-            cannot = tuple(with_abilities(each) for each in row.pop("cannot"))
+            shown_tables = tuple(row.pop("shows", [])) or tuple(
+                part for heading in headings for part in heading.shows
+            )
+            limitations = tuple(with_abilities(row_of_ability) for row_of_ability in row.pop("cannot"))
             yield Rule(
-                **row | {"sources": tuple(row["sources"])}, cannot=cannot, shows=shows, headings=headings
+                **row | {"sources": tuple(row["sources"])},
+                cannot=limitations,
+                shows=shown_tables,
+                headings=headings,
             )
 
 
