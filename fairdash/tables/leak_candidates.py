@@ -44,7 +44,7 @@ _MUCH, _MOST = 0.3, 0.7
 #: probably not a cause if the actual share is less than 0.1 times the expected share. If the expected share
 #: is below 0.05, the test is skipped.
 _MIN_RATIO, _MAX_EXPECTED, _MIN_EXPECTED = 0.1, 0.5, 0.05
-_NEGLIGIBLE_SHARE = 0.02
+_NEGLIGIBLE = 0.02
 #: Columns may act on the target through a cause. Then the share of the cause that they explain exceeds the
 #: share of the target that they explain by more than this number.
 _CAUSE_MARGIN = 0.005
@@ -194,19 +194,17 @@ def _strong_predictors(
         of_all = trees.explain([f, *others]) if of_all is None else of_all
         shares = trees.shares_of(f, others, single[name], of_all)
         own, without, combined = map(_percent, shares)
-        explanation = f"it alone explains {own} of the target's order"
+        cause = f"it alone explains {own} of the target's order"
         if others:
-            explanation += f"; all columns explain {combined}, and all columns but this one {without}"
+            cause += f"; all columns explain {combined}, and all columns but this one {without}"
         if not trees.contradict_cause(f, others, shares):
             if explainable is None or not trees.exceed_chance(f, others, counts, explainable):
                 continue
-            explanation += (
-                f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
-            )
+            cause += f"; causes can explain at most {_percent(max(explainable, 0.0))}, and the rest is chance"
         yield Finding(
             column=name,
             level=SUSPECT,
-            sentence=f"{explanation}. Check whether it is known before the target",
+            sentence=f"{cause}. Check whether it is known before the target",
             number=shares[0],
         )
         # Weaker suspects are tested without this stronger one, which would hide signs of a leak in them.
@@ -252,12 +250,9 @@ class _Trees(NamedTuple):
         # For y = f + b x + noise, let f explain a share F and b x a share B of the variance of y. If y is
         # known, f explains the share F B / ((1 - F) (1 - B)) of x.
         expected = single * without / max((1 - single) * (1 - without), 1e-9)
-        if expected < _MIN_EXPECTED or without < _NEGLIGIBLE_SHARE:
+        if expected < _MIN_EXPECTED or without < _NEGLIGIBLE:
             share_of_rest = self.explain_rest(others, self.ranks, f)
-            return (
-                single >= self.too_much
-                and max(share_given_target, share_of_rest, without) < _NEGLIGIBLE_SHARE
-            )
+            return single >= self.too_much and max(share_given_target, share_of_rest, without) < _NEGLIGIBLE
         if share_given_target >= _MIN_RATIO * min(expected, _MAX_EXPECTED):
             return False
         # If columns act on the target through a cause, they predict the cause better than the target.

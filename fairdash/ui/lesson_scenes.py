@@ -306,9 +306,8 @@ def show_straight() -> None:
 def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
     clouds = (lesson.straightening_rows(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [
-        animate(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)
-    ]
+    alt = "Scatter of age and price, which f and g transform into a line."
+    return [animate(figures, alt=alt, large=large)]
 
 
 #: Scene 3, in which an adversary memorises noise.
