@@ -16,7 +16,7 @@ from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import precision, round_stably, varies
+from fairdash.utils.rounding import precision, restore_ties, varies
 
 Array = NDArray[np.float64]
 
@@ -266,11 +266,11 @@ class Pairs:
             hint = "Give the same number of values for u and for v, at least one."
             raise _error("v", "u and v have different numbers of rows", hint)
         weight = _weights(sample_weight, a.shape)
-        a = round_stably(a, weight, eps=precision(u))
+        a = restore_ties(a, weight, eps=precision(u))
         if b.ndim == 2:
-            b = round_stably(b, weight, eps=precision(v))
+            b = restore_ties(b, weight, eps=precision(v))
         else:
-            b = np.moveaxis(round_stably(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
+            b = np.moveaxis(restore_ties(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
             _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
         return cls(a, b, weight, as_groups(groups, a.shape[1]))

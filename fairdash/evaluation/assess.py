@@ -34,7 +34,7 @@ from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, round_stably, varies
+from fairdash.utils.rounding import SINGLE, restore_ties, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -328,7 +328,7 @@ class Judge:
         # Networks compute in single precision, so the size of the rounding error depends on the unit of the
         # target.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
-        return round_stably(u, eps=SINGLE, unit=unit)
+        return restore_ties(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int

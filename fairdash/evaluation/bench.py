@@ -32,7 +32,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, corrected_standard_error, sample_at_most
 from fairdash.training.sweep import Sweep, default_plan
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled
+from fairdash.utils.rounding import SINGLE, restore_ties
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -290,7 +290,7 @@ class _Evaluator:
 
         def pairs_of(u: Array) -> Pairs:
             stacked = np.broadcast_to(s, (len(u), *s.shape))
-            u = settled(u, eps=SINGLE)
+            u = restore_ties(u, eps=SINGLE)
             return Pairs.of(u, stacked, None if used is None else np.broadcast_to(used, u.shape))
 
         if key not in self._floors:

@@ -59,7 +59,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
 
 
 def other_words(header: object, concept: str, other_concept: str) -> bool:
-    """Return whether a header has a word for the concept `other_concept` in addition to its words for `concept`.
+    """Return whether a header has a word for `other_concept` in addition to its words for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)

@@ -39,7 +39,7 @@ from fairdash.training.splits import (
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled, varies
+from fairdash.utils.rounding import SINGLE, restore_ties, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that is held out for early stopping, which does not use the scored rows.
@@ -217,7 +217,7 @@ def dependence_of(
         is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
         y = dataset.target.to_numpy(dtype=float)[rows]
         # Networks compute in single precision, so predictions for equal features differ by rounding.
-        u = settled(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
+        u = restore_ties(audit(predictions[is_defined][:, rows], y), eps=SINGLE, unit=float(y.std()))
         count = permutations_of(measure) if n_permutations is None else n_permutations
         results = np.full((3, len(predictions)), np.nan)
         if not is_defined.any():

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import Loss
-from fairdash.utils.rounding import round_stably, varies
+from fairdash.utils.rounding import restore_ties, varies
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +88,7 @@ class FeatureEncoder:
         table = _numbers(learned, numbers)
         median = np.array([_median(column, sample_weight) for column in table.T])
         mass = np.ones(len(table)) if sample_weight is None else sample_weight
-        table = round_stably(np.where(np.isnan(table), median, table).T, mass).T
+        table = restore_ties(np.where(np.isnan(table), median, table).T, mass).T
         share = (mass / mass.sum())[:, None]
         mean = (share * table).sum(axis=0)
         spread = (share * (table - mean) ** 2).sum(axis=0) ** 0.5

@@ -68,7 +68,7 @@ def varies(
     return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
 
 
-def round_stably(
+def restore_ties(
     x: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     *,
@@ -81,7 +81,7 @@ def round_stably(
     different orders. Neighbouring numbers become equal if the first and the last of them are equal up to
     rounding.
 
-    >>> settled(np.array([0.3, 0.1 + 0.2, 0.7])).tolist()
+    >>> restore_ties(np.array([0.3, 0.1 + 0.2, 0.7])).tolist()
     [0.3, 0.3, 0.7]
     """
     eps = precision(x) if eps is None else eps

@@ -258,7 +258,7 @@ def repair_price(
 
 
 def reach_in_words(figures: pd.DataFrame) -> str:
-    """State the share of a repair that remains if prices can't use s; `figures` is from :func:`repair_price`."""
+    """State how much of a repair remains if prices can't use s. Figures are from :func:`repair_price`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
     before, with_s, without_s = (dependence[key] for key in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
     text = (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
-from fairdash.utils.rounding import DOUBLE, between, interpolated, round_stably
+from fairdash.utils.rounding import DOUBLE, between, interpolated, restore_ties
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def of_column(
     eps: float = DOUBLE,
 ) -> Array:
     """Return functions (N, P) of the ranks of a column (N,), fitted to training rows with weights `mass`."""
-    values, which = np.unique(round_stably(column[train], eps=eps), return_inverse=True)
+    values, which = np.unique(restore_ties(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
     # The column is sorted first, because positions of sorted values are found several times faster.
     order, result = np.argsort(column), np.empty((len(column), table.shape[1]))
