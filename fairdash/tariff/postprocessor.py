@@ -199,9 +199,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             row_mask = used_rows(sample_weight, len(raw))
             raw, inputs = raw.iloc[row_mask], _rows(inputs, row_mask)
             groups = None if groups is None else np.asarray(groups)[row_mask]
-        self.levels_ = tuple(
-            classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
-        )
+        self.levels_ = tuple(classes_of(s).names if holds_text(s) else None for _, s in raw.items())
         self.sensitive_order_ = list(raw.columns)
         s = self._numbers(raw)
         price = self._calibrated(inputs, target, weight, groups, seed) if learns else self._price(inputs)
