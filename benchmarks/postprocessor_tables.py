@@ -37,9 +37,9 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
 
 - **A number and classes**, such as age and sex, are repaired together. The repaired price is then also
   independent of age within each sex. Combinations with fewer than 20 rows are merged. For **several
-  numbers**, prices are repaired for one number after another, in three passes. Each repair works within
+  numbers**, prices are repaired for one number after another, in three passes. The last pass works within
   combinations of up to ten bands of the other numbers, with at least about 200 rows per combination. In an
-  example with two numbers, this method reduces the joint HGR from 0.88 to 0.17 on 4,000 new rows. Without
+  example with two numbers, this method reduces the joint HGR from 0.88 to 0.16 on 4,000 new rows. Without
   bands, the joint HGR falls only to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. This repair does not equalise
   the spread of errors, which depends on the target and is unknown at pricing.

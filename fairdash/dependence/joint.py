@@ -79,21 +79,24 @@ def attributes(columns: Array) -> list[list[int]]:
     return groups
 
 
-def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
+def with_products(v: Array, sample_weight: Array | None = None) -> Array:
     """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most the 8 products with the largest variance over all pairs are returned. If `alone` is true, only the
-    products are returned.
+    The attributes are those of :func:`attributes`.
     """
-    columns_of_attributes = attributes(v.reshape(-1, v.shape[2]).T)
-    pairs = [
-        pair for two in itertools.combinations(columns_of_attributes, 2) for pair in itertools.product(*two)
-    ]
+    return np.concatenate([v, products(v, attributes(v.reshape(-1, v.shape[2]).T), sample_weight)], axis=2)
+
+
+def products(v: Array, columns: Sequence[Sequence[int]], sample_weight: Array | None = None) -> Array:
+    """Return products of the ranks of two columns of different attributes, given each attribute's `columns`.
+
+    At most the 8 products with the largest variance over all pairs are returned.
+    """
+    pairs = [pair for two in itertools.combinations(columns, 2) for pair in itertools.product(*two)]
     ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
-    products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
-    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
-    products = products[:, :, np.sort(largest)]
-    return products if alone else np.concatenate([v, products], axis=2)
+    found = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
+    largest = np.argsort(-found.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
+    return found[:, :, np.sort(largest)]
 
 
 def scaled(

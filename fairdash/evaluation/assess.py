@@ -132,7 +132,7 @@ def assess_predictions(
 
         With several sensitive columns, a measure has one row per column. A measure that accepts several
         columns has another row for all columns jointly, with an empty column name. A column such as “age ×
-        sex” represents the additional effect of a combination of two attributes
+        sex” represents a combination of two attributes
         (:func:`fairdash.evaluation.crossed_cells.products_of`). Each column has one verdict, except that the
         classes of an attribute share one joint test.
 

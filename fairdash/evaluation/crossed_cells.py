@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.joint import with_products
+from fairdash.dependence.joint import products
 from fairdash.evaluation.insurance import N_BANDS, bands_of
 from fairdash.tables.columns import as_classes
 from fairdash.utils.classes import MIN_ROWS, OTHERS, Classes, attributes_of, one_column_each, rare_classes
@@ -163,22 +163,27 @@ _MAX_ATTRIBUTES = 3
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Map names such as “age × sex” to products of centred ranks, for each pair of up to three attributes.
 
-    Dependence on such a product is dependence on the combination of the attributes. If both attributes are
-    numeric or have two classes, there is one column with this name; more classes give several columns.
+    If u is independent of each attribute alone, dependence on such a product is due to the combination. If
+    both attributes are numeric or have two classes, there is one column with this name; more classes give
+    several columns.
 
     >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
     [0.09375, -0.03125, -0.03125, 0.09375]
     """
-    products, attributes = {}, attributes_of(sensitive)
+    found, attributes = {}, attributes_of(sensitive)
     if len(attributes) > _MAX_ATTRIBUTES:
         return {}
     for (a, first), (b, other) in itertools.combinations(attributes.items(), 2):
         columns = sensitive[[*first, *other]].to_numpy(dtype=float)[None]
-        values, name = with_products(columns, alone=True)[0], f"{a}{CROSS}{b}"
+        # Columns of different attributes are never classes of one attribute, even if no row has both.
+        places = np.split(np.arange(columns.shape[2]), [len(one)])
+        values, name = products(columns, places)[0], f"{a}{CROSS}{b}"
         names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
-        products[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
-    return products
+        # A sensitive column may have the name of a crossing, and the column's results keep this name.
+        if name not in sensitive:
+            found[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
+    return found
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
@@ -201,8 +206,8 @@ def _pairs(columns: pd.DataFrame) -> dict[str, tuple[str, str]]:
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, columns), 2)}
 
 
-def _cells(columns: pd.DataFrame, pair: tuple[str, str]) -> Classes:
-    cells = cells_of(columns, pair)
+def _cells(columns: pd.DataFrame, crossed: tuple[str, ...]) -> Classes:
+    cells = cells_of(columns, crossed)
     return Classes(np.nan_to_num(cells.codes, nan=-1).astype(np.intp), cells.names, {})
 
 
@@ -213,16 +218,16 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
     columns = {str(column): str(column) for column in (*sensitive.columns, *crossings)}
     has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
-    return columns | ({TOGETHER: ""} if crossings and has_all else {})
+    # A sensitive column may have the name of all columns together, and the column's results keep this name.
+    return columns | ({TOGETHER: ""} if crossings and has_all and TOGETHER not in columns else {})
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a pair of attributes, of the first pair for all columns, or None for one column."""
+    """Return the cells of a crossing, or of all attributes together, or None for one column."""
     if view in sensitive:
         return None
     columns = one_column_each(sensitive)
-    pairs = _pairs(columns)
-    return _cells(columns, pairs[view if view in pairs else next(iter(pairs))])
+    return _cells(columns, _pairs(columns).get(view, tuple(columns)))
 
 
 def crossing_name(names: Sequence[str]) -> str:

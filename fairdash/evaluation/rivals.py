@@ -7,11 +7,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.joint import attributes
 from fairdash.errors import OptionError
 from fairdash.training.references.repair import fit_repair
+from fairdash.utils.classes import attributes_of
 
 Array = NDArray[np.float64]
 
@@ -100,20 +101,20 @@ class Repair:
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
         """Fit the distribution of prices as a function of s."""
-        s = np.asarray(sensitive_features, dtype=float)
-        self.attributes_ = attributes(s.T)
-        is_indicator = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]
-        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_indicator)
+        s = pd.DataFrame(sensitive_features).rename(columns=str)
+        self.attributes_ = list(attributes_of(s).values())
+        classes = [len(each) > 1 or s[each[0]].nunique() == 2 for each in self.attributes_]
+        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=classes)
         return self
 
     def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
         """Return the repaired prices (n,)."""
-        s = np.asarray(sensitive_features, dtype=float)
+        s = pd.DataFrame(sensitive_features).rename(columns=str)
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
-    def _codes(self, s: Array) -> Array:
+    def _codes(self, s: pd.DataFrame) -> Array:
         """Return the columns of s; the classes of an attribute become one column of codes."""
-        codes = [s[:, columns] @ np.arange(1, 1 + len(columns)) for columns in self.attributes_]
+        codes = [s[each].to_numpy(dtype=float) @ np.arange(1, 1 + len(each)) for each in self.attributes_]
         return np.column_stack(codes)
 
 

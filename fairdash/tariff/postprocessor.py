@@ -105,9 +105,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     -----
     Within every combination of classes, prices are repaired for the numeric attribute, so that the repaired
     price is jointly independent of the number and the classes. With several numeric attributes, prices are
-    repaired for one attribute after another, in three passes, within combinations of up to ten bands of the
-    other attributes (at least about 200 rows each). Dependence within a band is not removed. Projections
-    keep the mean price of training rows.
+    repaired for one attribute after another, in three passes, the last within combinations of up to ten bands
+    of the other attributes (at least about 200 rows each). Dependence within a band is not removed.
+    Projections keep the mean price of training rows.
 
     Examples
     --------
@@ -199,9 +199,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             row_mask = used_rows(sample_weight, len(raw))
             raw, inputs = raw.iloc[row_mask], _rows(inputs, row_mask)
             groups = None if groups is None else np.asarray(groups)[row_mask]
-        self.levels_ = tuple(
-            classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
-        )
+        self.levels_ = tuple(classes_of(s).names if holds_text(s) else None for _, s in raw.items())
+        self.sensitive_order_ = list(raw.columns)
         s = self._numbers(raw)
         price = self._calibrated(inputs, target, weight, groups, seed) if learns else self._price(inputs)
         self.repair_ = fit_repair(
@@ -248,6 +247,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             if len(raw) != len(price) or raw.shape[1] != len(self.levels_):
                 hint = "Give the columns of fit, and one row per row of X."
                 raise DataError.of("The sensitive features do not have the expected shape", hint)
+            if raw.columns.is_unique and {*raw.columns} == {*self.sensitive_order_}:
+                raw = raw[self.sensitive_order_]
             return self.repair_.predict(price, self._numbers(raw), alpha)
         if self.projection != "trees" and alpha != self.alpha_:
             hint = "Fit again with this alpha."
@@ -363,13 +364,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
-            if levels is None:
-                numbers.append(sensitive_table(column, name=str(column.name), min_rows=0)[:, 0])
-                continue
-            code_by_level = {name: code for code, name in enumerate(levels)}
-            # Rare and new classes belong to the last class, “all others”.
-            codes = column.astype(str).map(code_by_level).fillna(len(levels) - 1)
-            numbers.append(np.asarray(codes, dtype=np.float64))
+            if levels is not None:
+                # Rare and new classes belong to the last class, “all others”; a missing cell is an error.
+                codes = column.astype(str).map(dict(zip(levels, range(len(levels)), strict=True)))
+                column = codes.astype(float).fillna(len(levels) - 1).where(column.notna())
+            numbers.append(sensitive_table(column, name=str(column.name), min_rows=0)[:, 0])
         return np.column_stack(numbers)
 
     def _fit_projection(

@@ -21,8 +21,8 @@ from fairdash.training.references.barycentre import Array, Barycentre, fit_baryc
 Index = NDArray[np.int64]
 
 #: Number of passes over several numeric attributes. If two attributes are dependent, the repair for the
-#: second attribute creates a little dependence on the first. After three passes, this dependence is smaller
-#: than noise.
+#: second attribute creates a little dependence on the first. Only the last pass repairs within bands: in a
+#: band of one attribute, a dependent attribute hardly varies, so that its effect across bands would remain.
 PASSES = 3
 #: Minimum number of rows of a combination of classes and bands for which separate barycentres are fitted.
 MIN_CELL_ROWS = 20
@@ -154,9 +154,9 @@ def fit_repair(
     independent of these combinations. The result is the barycentre of all distributions given the numeric
     attribute and the classes. It equals the barycentre of the combinations' barycentres. The repaired price
     is therefore jointly independent of the numeric attribute and the classes. Several numeric attributes are
-    repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. With at
-    least 400 rows, prices are repaired for each numeric attribute within bands of the other numeric
-    attributes, and are then independent of the attribute within these bands.
+    repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes. In the
+    last pass, with at least 400 rows, prices are repaired for each numeric attribute within bands of the
+    other numeric attributes, and are then independent of the attribute within these bands.
 
     Parameters
     ----------
@@ -181,10 +181,12 @@ def fit_repair(
     repair, repaired = Repair(of_errors=y is not None), price
     class_cells = Cells.fit(weighted, class_columns)
     across_cells = [None] if len(np.unique(class_cells.of(weighted))) > 1 else []
-    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells):
+    n_before_last = (PASSES - 1) * len(numbers) if len(numbers) > 1 else 0
+    for k, column in enumerate((*numbers * (PASSES if len(numbers) > 1 else 1), *across_cells)):
         values = repaired if y is None else repaired - np.asarray(y, dtype=float)
-        others = [k for k in numbers if k != column]
-        cells = class_cells if column is None or not others else Cells.fit(weighted, class_columns, others)
+        others = [other for other in numbers if other != column]
+        is_across = column is None or not others or k < n_before_last
+        cells = class_cells if is_across else Cells.fit(weighted, class_columns, others)
         cell = cells.of(columns)
         values_of_s = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]

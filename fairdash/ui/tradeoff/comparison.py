@@ -51,8 +51,9 @@ def choose(run: Run) -> Comparison:
             format_func=lambda column: safe(result.names.get(column, column)),
             key=Address.SENSITIVE,
             bind="query-params",
-            help="“×” is the dependence that the combination of two attributes adds. The slider starts at "
-            "the weight that halves the chosen dependence.",
+            help="“×” is the dependence on the product of two attributes' ranks. If predictions depend on "
+            "neither attribute alone, it is due to their combination. The slider starts at the weight that "
+            "halves the chosen dependence.",
         )
         # The widget returns None if its parameter in the address has no value.
         sensitive = first if sensitive is None else sensitive
