@@ -177,7 +177,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     for (a, first), (b, other) in itertools.combinations(attributes.items(), 2):
         columns = sensitive[[*first, *other]].to_numpy(dtype=float)[None]
         # Columns of different attributes are never classes of one attribute, even if no row has both.
-        places = np.split(np.arange(columns.shape[2]), [len(first)])
+        places = [range(len(first)), range(len(first), columns.shape[2])]
         values, name = products(columns, places)[0], f"{a}{CROSS}{b}"
         names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
         # A sensitive column may have the name of a crossing, and the column's results keep this name.
@@ -227,7 +227,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
     if view in sensitive:
         return None
     columns = one_column_each(sensitive)
-    return _cells(columns, _pairs(columns).get(view, tuple(columns)))
+    return _cells(columns, _pairs(columns).get(view) or tuple(map(str, columns)))
 
 
 def crossing_name(names: Sequence[str]) -> str:

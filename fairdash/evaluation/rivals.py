@@ -101,7 +101,7 @@ class Repair:
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
         """Fit the distribution of prices as a function of s."""
-        s = pd.DataFrame(sensitive_features).rename(columns=str)
+        s = _as_frame(sensitive_features)
         self.attributes_ = list(attributes_of(s).values())
         classes = [len(each) > 1 or s[each[0]].nunique() == 2 for each in self.attributes_]
         self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=classes)
@@ -109,13 +109,17 @@ class Repair:
 
     def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
         """Return the repaired prices (n,)."""
-        s = pd.DataFrame(sensitive_features).rename(columns=str)
+        s = _as_frame(sensitive_features)
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
     def _codes(self, s: pd.DataFrame) -> Array:
         """Return the columns of s; the classes of an attribute become one column of codes."""
         codes = [s[each].to_numpy(dtype=float) @ np.arange(1, 1 + len(each)) for each in self.attributes_]
         return np.column_stack(codes)
+
+
+def _as_frame(sensitive_features: Any) -> pd.DataFrame:
+    return pd.DataFrame(sensitive_features).rename(columns=str)
 
 
 def _single_column(sensitive_features: ArrayLike) -> Array:
