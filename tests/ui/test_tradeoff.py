@@ -352,4 +352,4 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_combination_an
         assert f" for {cells.names[int(moved['per_head'].argmax())]} and fall" in who_pays(seen[each])
         assert stage(at)["table"]["rows"][0][0] == cells.names[0]
         for panel in ("Distributions", "Transformations"):
-            assert "Cells have no order" in words(look(at, panel))
+            assert " have no order" in words(look(at, panel))
